@@ -2,10 +2,10 @@
 several threads copy, or kernels fill, one piece while another travels.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
-from itertools import count
+from itertools import count, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +31,7 @@ class _Lane:
         self._stream = _result(driver.cuStreamCreate(flag), "make a stream")
         self._gone = [_result(driver.cuEventCreate(0), "make an event") for _ in range(2)]
 
-    def carry(self, columns: list[np.ndarray], places: list[int], size: int, turns) -> None:
+    def carry(self, columns: list[np.ndarray], places: Sequence[int], size: int, turns) -> None:
         """Takes pieces of `size` elements by turns until none is left; returns when its own have arrived.
 
         places: device addresses.
@@ -45,7 +45,7 @@ class _Lane:
             arrived = driver.cuStreamSynchronize(self._stream)
         check(arrived, "copy to the device")
 
-    def _send(self, columns: list[np.ndarray], places: list[int], size: int, turns) -> None:
+    def _send(self, columns: list[np.ndarray], places: Sequence[int], size: int, turns) -> None:
         from cuda.bindings import driver
 
         each = -(-columns[0].shape[0] // size)
@@ -85,28 +85,40 @@ def prepare() -> None:
 def to_device(*columns: np.ndarray) -> list:
     """Copies int32 columns of equal lengths to the device, as arrays of `library`; returns when they have arrived."""
     arrays = [library.empty(each.shape[0], np.int32) for each in columns]
-    length = columns[0].shape[0]
-    if simulated or length <= PIECE // 4:
-        for array, column in zip(arrays, columns, strict=True):
-            if simulated:
-                array[:length] = column
-            else:
-                array[:length].set(column)
+    if not simulated and columns[0].shape[0] > PIECE // 4:
+        bring(columns, [array.data.ptr for array in arrays])
         return arrays
+    for array, column in zip(arrays, columns, strict=True):
+        if simulated:
+            array[: column.shape[0]] = column
+        else:
+            array[: column.shape[0]].set(column)
+    return arrays
+
+
+def bring(columns: Sequence[np.ndarray], places: Sequence[int]) -> None:
+    """Copies int32 columns of equal lengths to addresses on the device; returns when they have arrived."""
     cuda.synchronize()  # the streams of the lanes must not overtake what used this memory before
     threads, lanes = _lanes(cuda.get_current_device().id)
-    turns, places = count(), [array.data.ptr for array in arrays]
+    length, turns = columns[0].shape[0], count()
     size = min(PIECE, max(LEAST, -(-length * len(columns) // len(lanes))))  # a piece costs 10 us of the interpreter
-    doing: list[Future] = []
+    _done([threads.submit(lane.carry, list(columns), places, size, turns) for lane in lanes])
+
+
+def spread(source: np.ndarray, to: np.ndarray) -> None:
+    """Copies an array of the host by the threads that copy columns."""
+    threads, lanes = _lanes(cuda.get_current_device().id)
+    cuts = [source.shape[0] * i // len(lanes) for i in range(len(lanes) + 1)]
+    _done([threads.submit(np.copyto, to[low:end], source[low:end]) for low, end in pairwise(cuts)])
+
+
+def _done(doing: list[Future]) -> None:
     try:
-        for lane in lanes:
-            doing.append(threads.submit(lane.carry, list(columns), places, size, turns))
         wait(doing)
     finally:
-        wait(doing)  # none may write to the arrays when an error or an interrupt frees them
-    for done in doing:
-        done.result()
-    return arrays
+        wait(doing)  # none may write to an array when an error or an interrupt frees it
+    for each in doing:
+        each.result()
 
 
 class _Outward(NamedTuple):

@@ -12,6 +12,7 @@ import numpy as np
 
 from grailbench.cuda import block_group, describe, device_arrays, warp_group
 from grailbench.cuda.describe import require_memory
+from grailbench.cuda.edges import staging
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Moving, Prepared, Shape, launch_cooperative, moved, prepared_copy
 from grailbench.cuda.timers import Span
@@ -24,7 +25,12 @@ from grailbench.problems.reachability.index import Timer
 
 GROUP = 64 * warp_group.WIDTH  #: queries per group
 CHUNK = 64  #: edges that a warp group processes at a time
+SHARED = 1 << 21  #: pairs from which on several threads copy a batch; with a million they take twice as long as one
 _1 = np.uint64(1)
+
+
+def _shared(pairs: int) -> bool:
+    return pairs >= SHARED and not simulated
 
 
 @cuda.jit(device=True)
@@ -150,6 +156,7 @@ class _Batch:
         self.host_answers = self._found[4 * COUNTS :].view(np.bool_)
         (self._device,) = device_arrays.allocate((8 * k + outward, np.uint8))
         self._bring = prepared_copy(self._device[:inward], self._given)
+        self._clear = prepared_copy(self._device[8 * k : inward], self._given[8 * k :])
         self.take = prepared_copy(self._found, self._device[8 * k :])
         sources, targets = (self._device[4 * k * i : 4 * k * (i + 1)].view(np.int32) for i in (0, 1))
         self.answers = self._device[inward:]
@@ -157,10 +164,23 @@ class _Batch:
         self.stages = stages_for(sources, targets, self.answers, self._device[8 * k : inward].view(np.int32))
 
     def bring(self, sources: np.ndarray, targets: np.ndarray) -> None:
-        if sources is not self.host_sources or targets is not self.host_targets:
+        given = sources is self.host_sources and targets is self.host_targets
+        if not given and _shared(self.size):
+            self._clear()
+            place = self._device.device_ctypes_pointer.value
+            staging.bring((sources, targets), (place, place + 4 * self.size))
+            return
+        if not given:
             self.host_sources[:] = sources
             self.host_targets[:] = targets
         self._bring()
+
+    def hand_over(self, answers: np.ndarray) -> None:
+        """Copies the answers that `take` brought to an array of the caller."""
+        if _shared(self.size):
+            staging.spread(self.host_answers, answers)
+        else:
+            answers[:] = self.host_answers
 
     def launch(self) -> None:
         for stage in self.stages:
@@ -272,6 +292,8 @@ class Searcher:
             need = BATCH_BYTES * k + 8 * COUNTS + (LIST_BYTES * k if self._lists is None else 0)
             require_memory(need, f"a batch of {k:,} queries", remedy)
             self._batch = _Batch(k, self._stages)
+            if _shared(k):
+                staging.prepare()
             cuda.synchronize()
 
     def columns(self, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -310,7 +332,7 @@ class Searcher:
             batch.take()
             if timer is not None:
                 timer.record("on_device", batch.span.ms)
-        answers[:] = batch.host_answers
+        batch.hand_over(answers)
         return answers
 
     def _stages(self, sources, targets, answers, counts) -> tuple[Prepared, ...]:
