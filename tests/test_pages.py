@@ -598,3 +598,11 @@ def test_rounds_that_drift_are_unstable_and_few_or_steady_ones_are_not():
     assert varies([4.0] * 10 + [6.0] * 10)
     assert not varies([4.0, 6.0])
     assert not varies([4.0 + 0.001 * (i % 3) for i in range(20)])
+
+
+def test_no_claim_of_the_readme_rests_on_unstable_times_or_few_trials():
+    """Its table may have marked cells; a sentence is what people quote."""
+    blocks = re.findall(r"<!-- grailbench \S+ -->\n(.*?)<!-- end -->", (ROOT / "README.md").read_text(), re.DOTALL)
+    sentences = [block for block in blocks if "×" in block and not block.startswith("|")]
+    assert len(sentences) >= 3
+    assert not [sentence for sentence in sentences if re.search("[†‡]", sentence)]
