@@ -102,23 +102,27 @@ def bring(columns: Sequence[np.ndarray], places: Sequence[int]) -> None:
     threads, lanes = _lanes(cuda.get_current_device().id)
     length, turns = columns[0].shape[0], count()
     size = min(PIECE, max(LEAST, -(-length * len(columns) // len(lanes))))  # a piece costs 10 us of the interpreter
-    _done([threads.submit(lane.carry, list(columns), places, size, turns) for lane in lanes])
+    _finish(threads.submit(lane.carry, list(columns), places, size, turns) for lane in lanes)
 
 
 def spread(source: np.ndarray, to: np.ndarray) -> None:
     """Copies an array of the host by the threads that copy columns."""
     threads, lanes = _lanes(cuda.get_current_device().id)
     cuts = [source.shape[0] * i // len(lanes) for i in range(len(lanes) + 1)]
-    _done([threads.submit(np.copyto, to[low:end], source[low:end]) for low, end in pairwise(cuts)])
+    _finish(threads.submit(np.copyto, to[low:end], source[low:end]) for low, end in pairwise(cuts))
 
 
-def _done(doing: list[Future]) -> None:
+def _finish(tasks: Iterable[Future]) -> None:
+    """Waits for tasks, which start as they are iterated over, and raises what one of them raised."""
+    begun: list[Future] = []
     try:
-        wait(doing)
+        for task in tasks:
+            begun.append(task)
+        wait(begun)
     finally:
-        wait(doing)  # none may write to an array when an error or an interrupt frees it
-    for each in doing:
-        each.result()
+        wait(begun)  # none may write to an array when an error or an interrupt frees it
+    for task in begun:
+        task.result()
 
 
 class _Outward(NamedTuple):
