@@ -104,7 +104,7 @@ def test_an_interrupted_sweep_ends_at_once(monkeypatch):
     queries = drawn(CHAIN, 500, sha="4")
     with pytest.raises(KeyboardInterrupt):
         oracle.swept_answers(dag_of(*CHAIN), queries.u, queries.v, sources=1, threads=1)
-    assert len(begun) < 5
+    assert len(begun) == 1
 
 
 def query_file(tmp_path, text):

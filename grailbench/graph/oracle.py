@@ -78,6 +78,7 @@ def swept_answers(
     mine, over = local(), False
 
     def sweep(turn: int) -> None:
+        nonlocal over
         if over or (seconds is not None and turn != turns[0] and monotonic() - began > seconds):
             return
         if not hasattr(mine, "words"):
@@ -85,7 +86,12 @@ def swept_answers(
             mine.stamps = np.zeros(dag.vertices, np.int32)
         first = turn * sources
         pairs = by_source[cuts[turn] : cuts[turn + 1]]
-        _push(offsets, children, begins[first : first + sources], ends[pairs].max(), mine.words, mine.stamps, turn + 1)
+        last = ends[pairs].max()
+        try:
+            _push(offsets, children, begins[first : first + sources], last, mine.words, mine.stamps, turn + 1)
+        except BaseException:
+            over = True  # whoever waits for the sweeps may not run before the others have begun
+            raise
         bits = (which[pairs] - first).astype(np.uint64)
         answers[pairs] = _read(mine.words, mine.stamps, turn + 1, ends[pairs], bits)
         known[pairs] = True
