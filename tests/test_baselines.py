@@ -18,8 +18,6 @@ from grailbench.report import recorded
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "results" / "baselines"
 MANIFEST = provenance.manifest()
-#: recorded before commits were carried into copies, from code that no commit has
-NOT_TO_BE_FOUND = {"h200/limits"}
 
 
 def environments(name):
@@ -102,9 +100,6 @@ def test_recorded_files_are_those_that_were_entered(name):
 @pytest.mark.parametrize("name", MANIFEST)
 def test_recorded_runs_come_from_commits_that_can_be_named(name):
     entry = MANIFEST[name]
-    if name in NOT_TO_BE_FOUND:
-        assert entry["found"] == "none"
-        return
     assert {session["code"] for session in environments(name)} == set(entry["codes"])
     assert all(entry["codes"].values())
     if entry["found"] == "commit":

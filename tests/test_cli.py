@@ -83,8 +83,8 @@ def test_info_is_of_an_alias_a_graph_with_cycles_the_machine_and_all_of_one_name
     (record,) = records(capsys, "info")
     assert (record["kind"], record["cores"] >= 1, "numpy" in record["packages"]) == ("machine", True, True)
     assert [record["problem"] for record in records(capsys, "info", "floyd-warshall")] == ["apsp", "closure"]
-    assert [record["kind"] for record in records(capsys, "info", "fused")] == ["implementation", "config"]
-    for name in ("machine", "kegg", "fused"):
+    assert [record["kind"] for record in records(capsys, "info", "dask")] == ["implementation", "config"]
+    for name in ("machine", "kegg", "dask"):
         code, out, _ = call(capsys, "info", name)
         assert (code, len(out.splitlines()) >= 4) == (0, True)
     assert out.count("kind ") == 2

@@ -361,7 +361,7 @@ def test_runs_are_called_as_their_folders_with_as_much_as_tells_them_apart(tmp_p
 
 def test_the_usual_runs_are_the_recorded_ones_else_the_stored_ones(tmp_path, monkeypatch):
     found = entries.chosen([])
-    assert {"h200/fused", "ci"} <= {each.name for each in found}
+    assert {"h200/gpu-index", "ci"} <= {each.name for each in found}
     assert {each.origin for each in found} == {"recorded"}
     monkeypatch.setattr("grailbench.util.paths.checkout", lambda: None)
     monkeypatch.setattr("grailbench.util.paths.runs_dir", lambda: tmp_path)

@@ -89,7 +89,7 @@ def test_the_picture_has_the_fastest_configuration_of_each_implementation_at_a_p
 
 def test_machines_have_the_names_of_their_folders_and_those_of_one_name_are_numbered():
     made = [source(three(), {**MACHINE, "fingerprint": digit * 16}, name, origin)
-            for digit, name, origin in (("1", "h200/fused", RECORDED), ("1", "h200/roads", RECORDED),
+            for digit, name, origin in (("1", "h200/gpu-index", RECORDED), ("1", "h200/roads", RECORDED),
                                         ("2", "h200/older", RECORDED), ("3", "mine", "own"))]  # fmt: skip
     name_machines(made)
     titles = [each.machine.title for each in made]

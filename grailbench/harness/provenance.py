@@ -4,8 +4,7 @@ writes the stamp of a clean checkout (`harness.environment`).
 Recorded runs are in `results/baselines`, where `grailbench record` puts them. The file `manifest.json` there has, for
 each of them, the sha256 of its files (of the rows before they were compressed) and the commits of each code version in
 it. `found` says how the commits are known: 'commit' if the run names them and was made from clean checkouts; 'code' if
-the run names another commit or none, but the sources of these commits have the code hash in the keys of its rows;
-'none' if no commit has that code.
+the run names another commit or none, but the sources of these commits have the code hash in the keys of its rows.
 """
 
 import os
