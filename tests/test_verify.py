@@ -2,6 +2,7 @@
 
 import signal
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 import pytest
@@ -93,8 +94,18 @@ def test_oracle_that_has_no_time_left_answers_a_sample_and_goes_on_where_it_stop
     assert (again.queries.answers == (queries.sources <= queries.targets)).all()
 
 
+class Unwatched(ThreadPoolExecutor):
+    """A pool whose caller sees no result before all work has ended, as on a machine that is busy."""
+
+    def map(self, work, *parts):
+        made = [self.submit(work, *each) for each in zip(*parts, strict=True)]
+        wait(made)
+        return (each.result() for each in made)
+
+
 def test_an_interrupted_sweep_ends_at_once(monkeypatch):
     begun = []
+    monkeypatch.setattr(oracle, "ThreadPoolExecutor", Unwatched)
 
     def interrupted(*args):
         begun.append(args)

@@ -78,7 +78,6 @@ def swept_answers(
     mine, over = local(), False
 
     def sweep(turn: int) -> None:
-        nonlocal over
         if over or (seconds is not None and turn != turns[0] and monotonic() - began > seconds):
             return
         if not hasattr(mine, "words"):
@@ -86,21 +85,24 @@ def swept_answers(
             mine.stamps = np.zeros(dag.vertices, np.int32)
         first = turn * sources
         pairs = by_source[cuts[turn] : cuts[turn + 1]]
-        last = ends[pairs].max()
-        try:
-            _push(offsets, children, begins[first : first + sources], last, mine.words, mine.stamps, turn + 1)
-        except BaseException:
-            over = True  # whoever waits for the sweeps may not run before the others have begun
-            raise
+        _push(offsets, children, begins[first : first + sources], ends[pairs].max(), mine.words, mine.stamps, turn + 1)
         bits = (which[pairs] - first).astype(np.uint64)
         answers[pairs] = _read(mine.words, mine.stamps, turn + 1, ends[pairs], bits)
         known[pairs] = True
+
+    def unless_over(turn: int) -> None:
+        nonlocal over
+        try:
+            sweep(turn)
+        except BaseException:
+            over = True  # whoever waits for the sweeps may not run before the others have begun
+            raise
 
     turns = np.random.default_rng(1).permutation(cuts.size - 1).tolist()
     pool = ThreadPoolExecutor(max(min(threads, len(turns)), 1), thread_name_prefix="grailbench-oracle")
     try:
         first, warned = None, seconds is not None
-        for done, _ in enumerate(pool.map(sweep, turns)):
+        for done, _ in enumerate(pool.map(unless_over, turns)):
             first = first or monotonic()
             spent = monotonic() - first
             left = spent / max(done, 1) * (len(turns) - 1 - done)
