@@ -18,6 +18,7 @@ def test_threads_copy_every_element(size, monkeypatch):
     with ThreadPoolExecutor(4) as threads:
         monkeypatch.setattr(staging.cuda, "get_current_device", lambda: SimpleNamespace(id=0))
         monkeypatch.setattr(staging, "_lanes", lambda device: (threads, [None] * 4))
+        monkeypatch.setattr(staging, "many", lambda pairs: True)
         staging.spread(source, to)
     assert np.array_equal(to, source)
 

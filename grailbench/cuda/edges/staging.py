@@ -17,6 +17,7 @@ from grailbench.util.cores import usable_cores
 
 PIECE, LEAST = 1 << 20, 1 << 16  #: most elements of a piece, 4 MiB, and least, if all are more
 MOST = 8  #: threads; one copies 11 GB/s, and the bus takes 50
+MANY = 1 << 21  #: pairs from which on several threads copy a batch; with a million they take twice as long as one
 
 
 class _Lane:
@@ -82,6 +83,11 @@ def prepare() -> None:
         _lanes(cuda.get_current_device().id)
 
 
+def many(pairs: int) -> bool:
+    """Whether several threads copy a batch of so many pairs."""
+    return pairs >= MANY and not simulated
+
+
 def to_device(*columns: np.ndarray) -> list:
     """Copies int32 columns of equal lengths to the device, as arrays of `library`; returns when they have arrived."""
     arrays = [library.empty(each.shape[0], np.int32) for each in columns]
@@ -106,7 +112,10 @@ def bring(columns: Sequence[np.ndarray], places: Sequence[int]) -> None:
 
 
 def spread(source: np.ndarray, to: np.ndarray) -> None:
-    """Copies an array of the host by the threads that copy columns."""
+    """Copies an array of the host, a long one by the threads that copy columns."""
+    if not many(source.shape[0]):
+        to[:] = source
+        return
     threads, lanes = _lanes(cuda.get_current_device().id)
     cuts = [source.shape[0] * i // len(lanes) for i in range(len(lanes) + 1)]
     _finish(threads.submit(np.copyto, to[low:end], source[low:end]) for low, end in pairwise(cuts))

@@ -280,6 +280,25 @@ def launch_of(index: DeviceIndex, us, vs, answers, rows=None, columns=None) -> P
     return Prepared(kernel, (*own, index.core // 64 + 1, index.bits, answers), shape)
 
 
+def _by_threads(ends):
+    """Returns the function that copies columns of the host to `ends` by several threads."""
+    staging.prepare()
+    return lambda columns: staging.bring(columns, [end.device_ctypes_pointer.value for end in ends])
+
+
+def _by_turns(ends):
+    """Returns the function that copies columns of the host to `ends`: one into pinned memory while another travels."""
+    pinned = [cuda.pinned_array(end.shape[0], np.int32) for end in ends]
+    copies = [prepared_copy(end, own, wait=False) for end, own in zip(ends, pinned, strict=True)]
+
+    def bring(columns):
+        for own, given, copy in zip(pinned, columns, copies, strict=True):
+            own[:] = given
+            copy()
+
+    return bring
+
+
 class Batch:
     """Pinned host memory and device memory for batches of k pairs, and the launch that answers them.
 
@@ -293,28 +312,22 @@ class Batch:
         need = (_BATCH_BYTES + (8 if open_ else 0)) * k
         require_memory(need, f"a batch of {k:,} queries", "ask fewer at once with --count")
         self.size = k
-        self._sources, self._targets = (cuda.pinned_array(k, np.int32) for _ in range(2))
         self._found = cuda.pinned_array(k, np.uint8)
         ends = [cuda.device_array(k, np.int32) for _ in range(2)]
         answers = cuda.device_array(k, np.uint8)
         # only those of open pairs are written, and all are copied
         self.inside = [cleared(k, np.int32) for _ in range(2)] if open_ else None
-        self._bring = [
-            prepared_copy(to, own, wait=False) for to, own in zip(ends, (self._sources, self._targets), strict=True)
-        ]
         self._take = prepared_copy(self._found, answers)
         answering = launch_of(index, *ends, answers, *(self.inside or ()))
         placing = () if component is None else (Prepared(_place, (component, *ends), answering.shape),)
         self._launches = *placing, answering
         self._span = Span()
+        self._bring = _by_threads(ends) if staging.many(k) else _by_turns(ends)
         cuda.synchronize()
 
     def answer(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Answers, and returns uint8[k] that the next batch overwrites. The targets are copied into pinned memory while
-        the sources are on their way."""
-        for own, given, bring in zip((self._sources, self._targets), (sources, targets), self._bring, strict=True):
-            own[:] = given
-            bring()
+        """Answers, and returns uint8[k] that the next batch overwrites."""
+        self._bring((sources, targets))
         timed = not isinstance(timer, NoTimer)
         with self._span if timed else nullcontext():
             for each in self._launches:
@@ -323,6 +336,10 @@ class Batch:
         if timed:
             timer.record("on_device", self._span.ms)
         return self._found
+
+    def hand_over(self, answers: np.ndarray) -> None:
+        """Copies what `answer` found, 0 or 1, to bool[k]."""
+        staging.spread(self._found.view(np.bool_), answers)
 
 
 _MOST_BLOCKS = 4096

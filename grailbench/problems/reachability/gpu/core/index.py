@@ -33,7 +33,7 @@ class CoreGpuIndex(Index):
         if k:
             found = self._batch.answer(sources, targets, timer)
             if self._inner is None:
-                answers[:] = found.view(np.bool_)
+                self._batch.hand_over(answers)
             else:
                 np.equal(found, 1, out=answers)
                 opened = np.flatnonzero(found == OPEN)

@@ -25,12 +25,7 @@ from grailbench.problems.reachability.index import Timer
 
 GROUP = 64 * warp_group.WIDTH  #: queries per group
 CHUNK = 64  #: edges that a warp group processes at a time
-SHARED = 1 << 21  #: pairs from which on several threads copy a batch; with a million they take twice as long as one
 _1 = np.uint64(1)
-
-
-def _shared(pairs: int) -> bool:
-    return pairs >= SHARED and not simulated
 
 
 @cuda.jit(device=True)
@@ -165,7 +160,7 @@ class _Batch:
 
     def bring(self, sources: np.ndarray, targets: np.ndarray) -> None:
         given = sources is self.host_sources and targets is self.host_targets
-        if not given and _shared(self.size):
+        if not given and staging.many(self.size):
             self._clear()
             place = self._device.device_ctypes_pointer.value
             staging.bring((sources, targets), (place, place + 4 * self.size))
@@ -177,10 +172,7 @@ class _Batch:
 
     def hand_over(self, answers: np.ndarray) -> None:
         """Copies the answers that `take` brought to an array of the caller."""
-        if _shared(self.size):
-            staging.spread(self.host_answers, answers)
-        else:
-            answers[:] = self.host_answers
+        staging.spread(self.host_answers, answers)
 
     def launch(self) -> None:
         for stage in self.stages:
@@ -292,7 +284,7 @@ class Searcher:
             need = BATCH_BYTES * k + 8 * COUNTS + (LIST_BYTES * k if self._lists is None else 0)
             require_memory(need, f"a batch of {k:,} queries", remedy)
             self._batch = _Batch(k, self._stages)
-            if _shared(k):
+            if staging.many(k):
                 staging.prepare()
             cuda.synchronize()
 
