@@ -13,6 +13,7 @@ import pytest
 from grailbench.harness import folder as results
 from grailbench.harness import provenance
 from grailbench.harness.environment import code_hash
+from grailbench.harness.plan import Config, load_config, make_plan
 from grailbench.report import recorded
 
 ROOT = Path(__file__).parents[1]
@@ -77,6 +78,18 @@ def test_the_command_that_repeats_a_run_of_several_commands_is_its_whole_config(
     environment = results.read_json(HOME / name / results.ENVIRONMENT)
     assert all("--dataset" in each["command"] for each in (environment, *environment["earlier"]))
     assert recorded.repeated(HOME / name, environment)[0] == "grailbench run --config computation-2020-authors"
+
+
+@pytest.mark.parametrize("option", [[], ["--short"]])
+def test_the_command_that_repeats_a_run_has_a_note_where_the_config_of_that_name_plans_other_cells(option, tmp_path):
+    config = load_config("computation-2020", short=bool(option))
+    environment = {"command": ["grailbench", "run", "--config", "computation-2020", *option]}
+    for experiments, noted in ((config.experiment, False), (config.experiment[1:], True)):
+        plan = make_plan(Config(name=config.name, description="", experiment=experiments))
+        (tmp_path / results.PLAN).write_text(json.dumps({"name": plan.name, "digest": plan.digest}))
+        command, notes = recorded.repeated(tmp_path, environment)
+        assert command == " ".join(environment["command"])
+        assert bool(notes) == noted
 
 
 def _values(command):

@@ -8,7 +8,7 @@ from typing import Any
 from grailbench.harness import folder as results
 from grailbench.harness import provenance
 from grailbench.harness.cells import Cell, Run
-from grailbench.harness.plan import UNNAMED, shipped_configs
+from grailbench.harness.plan import UNNAMED, load_config, make_plan, shipped_configs
 from grailbench.harness.rows import TIMED
 from grailbench.report.table import Footnotes, Table
 from grailbench.util import words
@@ -79,7 +79,7 @@ def commits(folder: Path, environment: Mapping[str, Any]) -> tuple[list[str], li
 
 def repeated(folder: Path, environment: dict) -> tuple[str, list[str]]:
     """The command that repeats a run, that of its first session, and notes on it. Configs are given by name; one of
-    which several commands ran parts is given whole."""
+    which several commands ran parts is given whole. A note says where the config of that name plans other cells."""
     commands = [each.get("command") or [""] for each in (*environment.get("earlier", ()), environment)]
     words = list(_lasting(commands[0][1:]))
     parts = sum(not any(word.startswith("--resume") for word in each) for each in commands) > 1
@@ -93,8 +93,15 @@ def repeated(folder: Path, environment: dict) -> tuple[str, list[str]]:
         shipped = shipped_configs()
         named = [name] if name in shipped or base not in shipped else [base, *["--short"] * ("--short" not in words)]
         words[1:1] = ["--config", *named]
-        notes = [] if named[0] in shipped else [_CONFIG]
+        notes = [] if named[0] in shipped and _whole(named, words[1 + len(named) + 1 :], plan) else [_CONFIG]
     return " ".join(["grailbench", *words]), notes
+
+
+def _whole(named: list[str], options: list[str], plan: Mapping) -> bool:
+    """Whether a command with a config of the package plans the cells of a run, as far as options do not change them."""
+    short = "--short" in (*named, *options)
+    others = [word for word in options if word != "--short"]
+    return bool(others) or make_plan(load_config(named[0], short)).digest == plan.get("digest")
 
 
 def in_braces(command: str) -> str:
