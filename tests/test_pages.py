@@ -228,9 +228,12 @@ def test_the_best_of_a_place_is_the_fastest_there_and_is_named(page):
         "| human [1,2] | 9.05 | – | – |",
         "| kegg | 4.02 [2] | 2.01 [3] | 0.50× [3,2] |",
         "- [1] sampled: not every answer was checked",
-        "- [2] sequential d=2 dfs",
-        "- [3] parallel d=2 dfs 16 threads",
+        "- [2] CPU: sequential d=2 dfs",
+        "- [3] CPU: parallel d=2 dfs 16 threads",
     ]
+    columns = 'cpu = "best-one-core label"\nall = "best-all-cores label"'
+    (said,) = lines(page(f'graphs = ["kegg"]\nsay = "{{cpu}}, {{all}}"\n[columns]\n{columns}'))
+    assert said == "4.02, 2.01 (CPU: sequential d=2 dfs; parallel d=2 dfs 16 threads)"
 
 
 def test_what_keeps_no_index_is_never_the_fastest_to_build_one(page):
@@ -239,7 +242,11 @@ def test_what_keeps_no_index_is_never_the_fastest_to_build_one(page):
     rows = enough(impl="dfs", dim=0, query=1.0, index_bytes=0, apart={"ready": 0.1})
     store(path.parent / "search", rows)
     described(path, f'run = ["run", "search"]\ngraphs = ["kegg"]\n[columns]\n{columns}')
-    assert lines(path)[1:] == ["| kegg | 8.04 [1] | 1.00 [2] |", "- [1] sequential d=2 dfs", "- [2] dfs d=0 dfs"]
+    assert lines(path)[1:] == [
+        "| kegg | 8.04 [1] | 1.00 [2] |",
+        "- [1] CPU: sequential d=2 dfs",
+        "- [2] CPU: dfs d=0 dfs",
+    ]
 
 
 def test_the_fastest_to_build_is_so_whatever_it_was_asked(page):
@@ -383,7 +390,7 @@ def test_numbers_of_unstable_times_are_marked_and_written_only_if_that_is_said(p
     assert "page.md, line 3: 1 block with numbers of unstable times" in err
     assert call(capsys, "report", "--into", path, "--unstable")[0] == 0
     *found, note = lines(path)
-    assert note == "- † of unstable times: measure again on a quiet machine."
+    assert note == "- † unstable, not to be quoted: measure again on a quiet machine."
     assert found[2] == "| kegg | 4.02† | 0.251† | 16.0×† | 0.20×† |"
     assert [line.replace("†", "") for line in found] == stable
     assert call(capsys, "report", "--into", path, "--check")[0] == 0
@@ -399,12 +406,12 @@ def test_numbers_of_too_few_trials_are_marked_and_written_and_an_unstable_part_i
     few = [*trials(label=4.0, count=3, planned=3, apart={"ready": 8.0}), *enough(label=1.0, **device, **parts)]
     store(tmp_path / "run", few)
     assert call(capsys, "report", "--into", path)[0] == 0, "they are not refused"
-    said = "- ‡ of fewer than ten trials: too few to tell whether it is stable."
+    said = "- ‡ fewer than ten trials: too few to judge."
     assert lines(path)[1:] == ["| kegg | 4.04‡ | 0.251 | 16.1×‡ | 0.20×‡ |", said]
     text = call(capsys, "report", tmp_path / "run", "--format", "latex")[1]
     assert "4.04\\ddag{}" in text
     described(path, 'run = "run"\nsay = "It takes {a}."\ncolumns = {a = "sequential label"}\n')
-    assert made(path) == "It takes 4.04‡. (‡ of fewer than ten trials)"
+    assert made(path) == "It takes 4.04‡. (‡ fewer than ten trials)"
     described(path, f'run = "run"\n{table}')
     busy = [row | {"others": 1.5} if row["impl"] == "gpu-fused" else row for row in few]
     store(tmp_path / "run", busy, {"cores": 2})

@@ -5,6 +5,7 @@ import pytest
 from outcomes import succeeds
 from tabled import parts
 
+from grailbench.compare.stability import DRIFT, Finding, Verdict
 from grailbench.harness import folder as results
 from grailbench.harness.cells import cells
 from grailbench.harness.folder import Writer
@@ -91,6 +92,15 @@ def test_the_table_holds_ratios_to_the_cpu_and_time_a_step(rows):
     headers, lines, _ = parts(traversal.table(cells(rows)))
     (line,) = (line for line in lines if line[2] == "fused")
     assert (line[headers.index("CPU / this")], line[headers.index("us a step")]) == ("10.5", "100")
+
+
+def test_a_ratio_has_the_mark_of_the_time_on_the_cpu_too(rows):
+    found = cells(rows)
+    shaky = Verdict((Finding(DRIFT, "", "it drifts"),))
+    verdicts = {cell.key: shaky if cell.impl == "sequential" else Verdict() for cell in found}
+    headers, lines, _ = parts(traversal.table(found, verdicts))
+    (line,) = (line for line in lines if line[2] == "fused")
+    assert (line[headers.index("ms a search")], line[headers.index("CPU / this")]) == ("1.00", "10.5†")
 
 
 def test_shortest_paths_are_compared_with_the_faster_of_two_on_one_core(rows):

@@ -56,7 +56,7 @@ from grailbench.report.papers.claims import tally
 from grailbench.report.recorded import additions, overview
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Footnotes, Table, marked
-from grailbench.report.values import Expression, Lines, Source, Value, read_records, together
+from grailbench.report.values import CPU, Expression, Lines, Source, Value, read_records, together
 from grailbench.util import settings
 from grailbench.util.files import read_text
 from grailbench.util.words import BLANK, MARK, count, did_you_mean, listing
@@ -308,7 +308,10 @@ class _Values:
         """The text of `say` with its places filled."""
         notes: dict[str, None] = {}
         text = _PLACE.sub(lambda place: self._word(*place.groups(), notes), self.block.say.strip())
-        said = [*notes, *(note.partition(":")[0] for note in marked([[text]]))]
+        fastest = [note.removeprefix(CPU) for note in notes if note.startswith(CPU)]
+        said = [CPU + "; ".join(fastest)] if fastest else []
+        said += [note for note in notes if not note.startswith(CPU)]
+        said += [note.partition(":")[0] for note in marked([[text]])]
         return text + f" ({'; '.join(said)})" * bool(said)
 
     def _word(self, name: str, what: str | None, graph: str | None, notes: dict[str, None]) -> str:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import pandas
 
 #: what marks of values say
-MARKED = {MARK: "of unstable times: measure again on a quiet machine.",
-          FEW: "of fewer than ten trials: too few to tell whether it is stable."}  # fmt: skip
+MARKED = {MARK: "unstable, not to be quoted: measure again on a quiet machine.",
+          FEW: "fewer than ten trials: too few to judge."}  # fmt: skip
 #: headers of columns of text, which are left-aligned
 WORDS = ("", "graph", "implementation", "configuration", "problem",
          *(axis.header for axis in axes.AXES if not axis.number), "query set", "queries", "phase", "checked by",

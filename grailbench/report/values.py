@@ -53,6 +53,7 @@ FIELDS = {
 #: keys of a selector and of a block's `where`: the axes of a configuration, and the set of queries
 KEYS = {"queries": None, **{axis.name: axis for axis in AXES}}
 PRINTED = "printed"
+CPU = "CPU: "  #: how a note begins that names the fastest
 BEST = {"best-one-core": (ONE,), "best-all-cores": (MANY,), "best-cpu": (ONE, MANY)}  #: in place of an implementation
 FLOORS = {"floor": "", "floor/counted": "counted", "floor/solve": "solve"}  #: as `report.floors.floor_ms` names them
 ENERGY = {"joules": "J", "above_idle": "J", "watts": "W", "idle_watts": "W"}  #: of a phase, and their units
@@ -214,7 +215,7 @@ class Selector(NamedTuple):
             number, unit = floor_ms(cell, source.ceilings, FLOORS[self.what]), "ms"
             return None if number is None else Value(number, unit)
         notes = ("sampled: not every answer was checked",) if cell.status == "sampled" else ()
-        notes += (cell.label,) if self.impl in BEST else ()
+        notes += (CPU + cell.label,) if self.impl in BEST else ()
         phases = [(under, phase) for under, _, phase in (name.rpartition("/") for name in self.what.split("+"))]
         if all(phase in cell.phases for phase in phases):
             times = tuple(cell.phases[phase] for phase in phases)

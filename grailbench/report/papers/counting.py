@@ -42,7 +42,8 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
         "sketch error": Column("sketch's error", lambda group: group.error, lambda e: f"{100 * e:.1f} %", none=BLANK),
         **{f"{_name(*each)} vertices/s": Column(
             f"{_name(*each)}, s", lambda group, each=each: (cell := group.cell(*each)) and measured.rate(cell),
-            display=lambda group, each=each: _seconds(group, group.cell(*each))) for each in searching},
+            display=lambda group, each=each: _seconds(group, group.cell(*each)),
+            mark=lambda group, each=each: mark(*filter(None, [group.cell(*each)]))) for each in searching},
     }  # fmt: skip
     status = Column(
         "status",

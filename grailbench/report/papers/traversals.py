@@ -16,7 +16,7 @@ from grailbench.harness.statistics import Stats
 from grailbench.report import measured
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.util.words import BLANK, ms, short, size
+from grailbench.util.words import BLANK, ms, short, size, worst
 
 PROBLEM = "traversal"
 PROBLEMS = ("bfs", "sssp", "apsp")
@@ -115,15 +115,20 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
     for line in lines:
         for column in ("ms", "ready") if line["impl"] in _CPU[line["problem"]] else ():
             if (value := line[column]) is not None:
-                place = line["problem"], line["dataset"], column
-                cpu[place] = min(value, cpu.get(place, value))
+                place, its = (line["problem"], line["dataset"], column), (value, measured.mark_of(line))
+                cpu[place] = min(its, cpu.get(place, its))
 
-    def over(column: str) -> Callable[[Mapping], float | None]:
+    def over(column: str) -> dict[str, Callable]:
+        """The value and the mark of the ratio of the fastest on one core to this, by their names in a column."""
+
+        def base(line: Mapping) -> tuple[float | None, str]:
+            return cpu.get((line["problem"], line["dataset"], column), (None, ""))
+
         def ratio(line: Mapping) -> float | None:
-            base, own = cpu.get((line["problem"], line["dataset"], column)), line[column]
-            return base / own if base is not None and own else None
+            own = line[column]
+            return base(line)[0] / own if base(line)[0] is not None and own else None
 
-        return ratio
+        return {"value": ratio, "mark": lambda line: worst((base(line)[1], measured.mark_of(line)))}
 
     columns = [
         Column("Graph", "dataset", key=True),
@@ -139,10 +144,9 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
         Column("transfer ms", "transfer", ms, mark=measured.mark_of),
         Column("MTEPS", lambda line: None if line["rate"] is None else line["rate"] / 1e6, short,
                mark=measured.mark_of),
-        Column("CPU / this", over("ms"), short, mark=measured.mark_of),
+        Column("CPU / this", text=short, **over("ms")),
         Column("from edges ms", "ready", ms, none=BLANK, mark=measured.mark_of),
-        Column("CPU / this, from edges", over("ready"), short,
-               display=lambda line: BLANK if line["ready"] is None else short(over("ready")(line))),
+        Column("CPU / this, from edges", text=short, none=BLANK, **over("ready")),
         *(Column(header, lambda line, name=name: line["sizes"].get(name), size, usual=(None,))
           for name, (header, _) in measured.SIZES.items()),
         Column("status", "status", notes=lambda line: [line["reason"]] if line["reason"] else []),
