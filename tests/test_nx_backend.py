@@ -381,6 +381,11 @@ def test_the_costs_of_the_library_are_measured_and_every_answer_is_checked(diamo
     costs.main([*words, "--json"], standalone_mode=False)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {line["part"] for line in lines} == set(costs.PARTS)
+    assert all(line["ms_low"] <= line["ms"] <= line["ms_high"] for line in lines)
+    asked = [line for line in lines if line["calls"]]
+    assert all(line["ns_low"] <= line["ns"] <= line["ns_high"] for line in asked)
+    assert all(line["ns_low"] is None for line in lines if line not in asked)
+    assert 0 < len(asked) < len(lines)
     assert {line["graph"] for line in lines if line["part"] == "networkx"} == {"diamond, random", "diamond, balanced"}
     costs.main([*words, "--part", "load"], standalone_mode=False)
     out = capsys.readouterr().out

@@ -24,6 +24,7 @@ from grailbench.api.building import build, load
 from grailbench.api.graph import Graph
 from grailbench.compare.stability import LEAST_TRIALS, mark_of_record, varies
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, install
+from grailbench.harness.statistics import median_interval
 from grailbench.problems.contract import NoTimer
 from grailbench.report.render import terminal
 from grailbench.report.table import Table, marked
@@ -145,9 +146,10 @@ def _answered(function: Callable[..., Any], pairs: list[tuple[Any, Any]]) -> lis
 
 def _costs(part: str, graph: str, calls: int, times: dict[str, list[float]]) -> Costs:
     """A record for each median: part, graph, what, calls (questions of a round; 0 where it is an opening), ms, beside
-    (this time over the first, None for that and for openings), ns (nanoseconds a question), and whether the rounds of
-    either are `unstable`, or too `few` to tell."""
+    (this time over the first, None for that and for openings), ns (nanoseconds a question), the 95 % intervals of ms
+    and ns, and whether the rounds of either are `unstable`, or too `few` to tell."""
     medians = {what: median(ms) for what, ms in times.items()}
+    within = {what: median_interval(ms) for what, ms in times.items()}
     base, *_ = medians.values()
     shaky = {what: varies(ms) for what, ms in times.items()}
     first, *_ = shaky.values()
@@ -155,6 +157,9 @@ def _costs(part: str, graph: str, calls: int, times: dict[str, list[float]]) -> 
         {
             "part": part, "graph": graph, "what": what, "calls": calls, "ms": ms,
             "beside": ms / base if at and calls else None, "ns": 1e6 * ms / calls if calls else None,
+            **{f"{unit}_{end}": factor * value if factor else None
+               for unit, factor in (("ms", 1), ("ns", 1e6 / calls if calls else None))
+               for end, value in zip(("low", "high"), within[what], strict=True)},
             "unstable": shaky[what] or bool(first and calls), "few": len(times[what]) < LEAST_TRIALS,
         } for at, (what, ms) in enumerate(medians.items())
     ]  # fmt: skip
@@ -166,9 +171,10 @@ def table(costs: Costs) -> Table:
     def text(cost: dict[str, Any], key: str, places: int) -> str:
         return f"{cost[key]:,.{places}f}" + mark_of_record(cost) * (key != "calls") if cost[key] else ""
 
-    heads = ["graph", "what", "questions", "ms", "ns each", "over the first"]
-    lines = [[each["graph"], each["what"], text(each, "calls", 0), text(each, "ms", 3), text(each, "ns", 0),
-              text(each, "beside", 2)] for each in costs]  # fmt: skip
+    heads = ["graph", "what", "questions", "ms", "95 % interval", "ns each", "over the first"]
+    lines = [[each["graph"], each["what"], text(each, "calls", 0), text(each, "ms", 3),
+              f"{each['ms_low']:,.3f} to {each['ms_high']:,.3f}", text(each, "ns", 0), text(each, "beside", 2)]
+             for each in costs]  # fmt: skip
     ends = (at for at, pair in enumerate(pairwise(costs)) if pair[0]["graph"] != pair[1]["graph"])
     return Table("", costs[0]["part"], heads, lines, frozenset(heads[2:]), 2, frozenset(ends), notes=marked(lines))
 
