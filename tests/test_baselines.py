@@ -13,7 +13,7 @@ import pytest
 from grailbench.harness import folder as results
 from grailbench.harness import provenance
 from grailbench.harness.environment import code_hash
-from grailbench.harness.plan import Config, load_config, make_plan
+from grailbench.harness.plan import Config, Experiment, load_config, make_plan
 from grailbench.report import recorded
 
 ROOT = Path(__file__).parents[1]
@@ -90,6 +90,16 @@ def test_the_command_that_repeats_a_run_has_a_note_where_the_config_of_that_name
         command, notes = recorded.repeated(tmp_path, environment)
         assert command == " ".join(environment["command"])
         assert bool(notes) == noted
+
+
+def test_the_command_that_repeats_a_run_has_a_note_where_cells_were_left_out_and_none_for_its_seeds(tmp_path):
+    made = Experiment(datasets=["kegg"], implementations=["core", "sequential"], trials=1, seed=[1, 2, 3])
+    plan = make_plan(Config(name="mine", description="", experiment=[made]))
+    stored = [cell.stored() for cell in plan.cells]
+    (tmp_path / results.PLAN).write_text(json.dumps({"name": plan.name, "digest": plan.digest, "cells": stored}))
+    environment = {"command": ["grailbench", "run", "--config", "mine"]}
+    assert len(stored) == 6
+    assert [len(recorded.repeated(tmp_path, environment, cells)[1]) for cells in (1, 2)] == [2, 1]
 
 
 def _values(command):

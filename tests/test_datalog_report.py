@@ -52,7 +52,7 @@ def test_a_graph_has_its_sizes_counted_both_ways_and_its_times():
     assert lines["usroad"] == {
         "graph": "usroad", "vertices": "129,165", "edges": "165,435", "pairs": "871,365,688",
         "with (v, v)": "871,365,688", "print": "equal", "counted on the GPU": "14.5‡", "bits on the host": "52.5‡",
-        "pairs on the host": "145‡", "GB/s of pairs": "48.1", "bits, 16 threads": "300‡",
+        "pairs on the host": "145‡", "GB/s of pairs": "48.1‡", "bits, 16 threads": "300‡",
         "bits, one thread": "900‡",
     }  # fmt: skip
     assert (lines["wiki-vote"]["with (v, v)"], lines["wiki-vote"]["print"]) == ("11,947,132", "equal")
@@ -109,8 +109,8 @@ def test_other_closures_have_no_such_tables():
 def test_the_table_of_closures_has_the_phases_of_those_from_edges_and_both_counts():
     found = next(each for each in document.make(made(ROWS)).shown if each.name == "closure")
     lines = {line[1] + line[2]: dict(zip(found.headers, line, strict=True)) for line in found.lines}
-    assert lines["condense-bits-gpu"]["allocate ms"] == "0.50"
-    assert lines["condense-pairs-gpu"]["pairs ms"] == "134.00"
+    assert lines["condense-bits-gpu"]["allocate ms"] == "0.50‡"
+    assert lines["condense-pairs-gpu"]["pairs ms"] == "134.00‡"
     assert "sweep ms" not in found.headers
     (wiki,) = (line for line in found.lines if line[0] == "wiki-vote")
     assert wiki[found.headers.index("with (v, v) on cycles")] == "11,947,132"

@@ -390,7 +390,7 @@ def test_numbers_of_unstable_times_are_marked_and_written_only_if_that_is_said(p
     assert "page.md, line 3: 1 block with numbers of unstable times" in err
     assert call(capsys, "report", "--into", path, "--unstable")[0] == 0
     *found, note = lines(path)
-    assert note == "- † unstable, not to be quoted: measure again on a quiet machine."
+    assert note == "- † unstable: measure again on a quiet machine."
     assert found[2] == "| kegg | 4.02† | 0.251† | 16.0×† | 0.20×† |"
     assert [line.replace("†", "") for line in found] == stable
     assert call(capsys, "report", "--into", path, "--check")[0] == 0

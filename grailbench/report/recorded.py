@@ -7,7 +7,7 @@ from typing import Any
 
 from grailbench.harness import folder as results
 from grailbench.harness import provenance
-from grailbench.harness.cells import Cell, Run
+from grailbench.harness.cells import Cell, Run, without_seed
 from grailbench.harness.plan import UNNAMED, load_config, make_plan, shipped_configs
 from grailbench.harness.rows import TIMED
 from grailbench.report.table import Footnotes, Table
@@ -15,9 +15,11 @@ from grailbench.util import words
 
 _UNKNOWN = "recorded from code that no commit has"
 _CONFIG = "its config is in its plan.json"
+_SOME = "not all cells of its plan were recorded"
 _BY_CODE = "by the hash of the code in the rows' keys; the run itself names an older commit or none"
 #: options of `grailbench run` that do not change what is measured; the first one takes a value
 _ELSEWHERE = ("--out", "--resume", "--no-fetch")
+_NEUTRAL = {"--jobs", "--sample"}  # those that change how cells are run, and not which
 _PLAIN = re.compile(r"[\w.:/-]+")  # what a shell reads as it is
 
 
@@ -47,7 +49,7 @@ def overview(runs: Iterable[Run]) -> Table:
         day = (environment.get("at") or "")[:10]
         named, notes = commits(folder, environment)
         commit = (", ".join(f"`{each}`" for each in named) or words.BLANK) + foot.mark(notes)
-        command, notes = repeated(folder, environment)
+        command, notes = repeated(folder, environment, len(run.cells))
         again = f"`{in_braces(command)}`{foot.mark(notes)}"
         name = provenance.recorded_name(folder) or f"{folder.name}/"
         lines.append([f"`{name}`", machine, counted(run.cells), day, commit, again])
@@ -77,9 +79,10 @@ def commits(folder: Path, environment: Mapping[str, Any]) -> tuple[list[str], li
     return [commit[:9] for commit in named], notes
 
 
-def repeated(folder: Path, environment: dict) -> tuple[str, list[str]]:
+def repeated(folder: Path, environment: dict, cells: int | None = None) -> tuple[str, list[str]]:
     """The command that repeats a run, that of its first session, and notes on it. Configs are given by name; one of
-    which several commands ran parts is given whole. A note says where the config of that name plans other cells."""
+    which several commands ran parts is given whole. A note says where
+    the command plans other cells, or more than the run has: `cells`."""
     commands = [each.get("command") or [""] for each in (*environment.get("earlier", ()), environment)]
     words = list(_lasting(commands[0][1:]))
     parts = sum(not any(word.startswith("--resume") for word in each) for each in commands) > 1
@@ -93,14 +96,24 @@ def repeated(folder: Path, environment: dict) -> tuple[str, list[str]]:
         shipped = shipped_configs()
         named = [name] if name in shipped or base not in shipped else [base, *["--short"] * ("--short" not in words)]
         words[1:1] = ["--config", *named]
-        notes = [] if named[0] in shipped and _whole(named, words[1 + len(named) + 1 :], plan) else [_CONFIG]
+        notes = [] if named[0] in shipped and _whole(named, words[2 + len(named) :], plan) else [_CONFIG]
+    notes += [_SOME] if cells is not None and plan and cells < _planned(plan["cells"]) else []
     return " ".join(["grailbench", *words]), notes
+
+
+def _planned(cells: Iterable[Mapping]) -> int:
+    """The number of cells of a plan, where those that differ in their seed alone are one, as in reports."""
+    apart = {"seed", "query_set"}
+    keys = {(*(str(cell[name]) for name in sorted({*cell} - apart)), cell["seed"], cell["query_set"]): cell["trials"]
+            for cell in cells}  # fmt: skip
+    return len({without_seed(key) if trials == 1 else key for key, trials in keys.items()})
 
 
 def _whole(named: list[str], options: list[str], plan: Mapping) -> bool:
     """Whether a command with a config of the package plans the cells of a run, as far as options do not change them."""
     short = "--short" in (*named, *options)
-    others = [word for word in options if word != "--short"]
+    others = [word for word, before in zip(options, ["", *options], strict=False)
+              if not {word, before, word.partition("=")[0]} & _NEUTRAL and word != "--short"]  # fmt: skip
     return bool(others) or make_plan(load_config(named[0], short)).digest == plan.get("digest")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas
 
 #: what marks of values say
-MARKED = {MARK: "unstable, not to be quoted: measure again on a quiet machine.",
+MARKED = {MARK: "unstable: measure again on a quiet machine.",
           FEW: "fewer than ten trials: too few to judge."}  # fmt: skip
 #: headers of columns of text, which are left-aligned
 WORDS = ("", "graph", "implementation", "configuration", "problem",

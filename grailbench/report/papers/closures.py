@@ -91,18 +91,18 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
     """A line of medians per cell, in the order of `ordered`; records and CSV are those of `cells`."""
     own = ordered(measurements)
     medians = {cell.key: {phase: s.median for phase, s in _timed(cell).items()} for cell in own}
-    tiled = {cell.dataset: medians[cell.key] for cell in own if cell.impl == "tiled"}
+    tiled = {cell.dataset: cell for cell in own if cell.impl == "tiled"}
     whole = any("ready" in each for each in medians.values())
 
     def took(header: str, phase: str, **more: Any) -> Column:
-        return Column(header, lambda cell: medians[cell.key].get(phase), ms, **more)
+        return Column(header, lambda cell: medians[cell.key].get(phase), ms, mark=mark, **more)
 
     def over(header: str, phase: str) -> Column:
         def ratio(cell: Cell) -> float | None:
-            base, mine = tiled.get(cell.dataset, {}).get(phase), medians[cell.key].get(phase)
+            base, mine = (medians[each.key].get(phase) if each else None for each in (tiled.get(cell.dataset), cell))
             return base / mine if base is not None and mine else None
 
-        return Column(header, ratio, "{:.3g}".format)
+        return Column(header, ratio, "{:.3g}".format, mark=lambda cell: mark(cell, tiled[cell.dataset]))
 
     columns = [
         Column("Graph", lambda cell: cell.dataset, key=True),
@@ -266,7 +266,9 @@ def _sizes(graphs: list[_Graph]) -> Table:
                 mark=lambda graph, which=which: graph.mark(*which[:2]),
             )
         )
-        columns += [Column("GB/s of pairs", rate, short, none=BLANK)] if header == ON_HOST else []
+        if header == ON_HOST:
+            columns.append(Column("GB/s of pairs", rate, short, none=BLANK,
+                                  mark=lambda graph: graph.mark(*timed[ON_HOST][:2])))  # fmt: skip
     records = [
         {
             "dataset": graph.name, "vertices": graph.cells[0].vertices, "edges": graph.cells[0].edges,

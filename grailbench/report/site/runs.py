@@ -65,7 +65,7 @@ def described(source: Source) -> Described:
     """What the page of a run needs of its folder. Raises InputError if a file of it cannot be read."""
     run = source.run
     named, notes = recorded.commits(run.folder, run.environment)
-    command, how = recorded.repeated(run.folder, run.environment)
+    command, how = recorded.repeated(run.folder, run.environment, len(run.cells))
     facts = {
         "what it is": _planned(run.folder),
         "machine": words.machine({**run.environment, "commit": None}),
