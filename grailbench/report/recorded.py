@@ -97,15 +97,15 @@ def repeated(folder: Path, environment: dict, cells: int | None = None) -> tuple
         named = [name] if name in shipped or base not in shipped else [base, *["--short"] * ("--short" not in words)]
         words[1:1] = ["--config", *named]
         notes = [] if named[0] in shipped and _whole(named, words[2 + len(named) :], plan) else [_CONFIG]
-    notes += [_SOME] if cells is not None and plan and cells < _planned(plan["cells"]) else []
+    notes += [_SOME] if cells is not None and plan and cells < _planned(plan.get("cells", ())) else []
     return " ".join(["grailbench", *words]), notes
 
 
 def _planned(cells: Iterable[Mapping]) -> int:
     """The number of cells of a plan, where those that differ in their seed alone are one, as in reports."""
-    apart = {"seed", "query_set"}
-    keys = {(*(str(cell[name]) for name in sorted({*cell} - apart)), cell["seed"], cell["query_set"]): cell["trials"]
-            for cell in cells}  # fmt: skip
+    apart = {"seed", "query_set", "trials"}
+    keys = {(*(f"{name}={cell[name]}" for name in sorted({*cell} - apart)), cell.get("seed"), cell.get("query_set")):
+            cell.get("trials") for cell in cells}  # fmt: skip
     return len({without_seed(key) if trials == 1 else key for key, trials in keys.items()})
 
 
