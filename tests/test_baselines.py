@@ -80,7 +80,7 @@ def test_the_command_that_repeats_a_run_of_several_commands_is_its_whole_config(
     assert recorded.repeated(HOME / name, environment)[0] == "grailbench run --config computation-2020-authors"
 
 
-@pytest.mark.parametrize("option", [[], ["--short"]])
+@pytest.mark.parametrize("option", [[], ["--short"], ["--short", "--jobs", "8", "--sample=16"]])
 def test_the_command_that_repeats_a_run_has_a_note_where_the_config_of_that_name_plans_other_cells(option, tmp_path):
     config = load_config("computation-2020", short=bool(option))
     environment = {"command": ["grailbench", "run", "--config", "computation-2020", *option]}

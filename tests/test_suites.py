@@ -90,6 +90,17 @@ def test_the_table_has_the_ratio_to_the_tiled_kernel():
     assert (ours["tiled / this"], ours["solve ms"]) == ("80‡", "0.50‡")
 
 
+def test_a_ratio_has_the_mark_of_the_tiled_kernel_too():
+    steady = {("", "solve"): [0.5] * 10}
+    graph = "erdos-renyi-2000-0.001"
+    made = rows_of(
+        (graph, "tiled", 2000, {("", "solve"): [40.0]}, "ok"), (graph, "warshall-bits-gpu", 2000, steady, "ok")
+    )
+    headers, lines, _ = parts(closure.table(made))
+    ours = next(dict(zip(headers, line, strict=True)) for line in lines if line[1] == "warshall-bits-gpu")
+    assert (ours["tiled / this"], ours["solve ms"]) == ("80‡", "0.50")
+
+
 def test_the_way_from_edges_has_columns_where_it_was_timed_and_its_parts_are_no_times_of_the_closure():
     headers, _, notes = parts(closure.table(ROWS))
     assert "from edges ms" not in headers

@@ -157,9 +157,9 @@ def _costs(part: str, graph: str, calls: int, times: dict[str, list[float]]) -> 
         {
             "part": part, "graph": graph, "what": what, "calls": calls, "ms": ms,
             "beside": ms / base if at and calls else None, "ns": 1e6 * ms / calls if calls else None,
-            **{f"{unit}_{end}": factor * value if factor else None
-               for unit, factor in (("ms", 1), ("ns", 1e6 / calls if calls else None))
-               for end, value in zip(("low", "high"), within[what], strict=True)},
+            "ms_low": within[what].low, "ms_high": within[what].high,
+            "ns_low": 1e6 * within[what].low / calls if calls else None,
+            "ns_high": 1e6 * within[what].high / calls if calls else None,
             "unstable": shaky[what] or bool(first and calls), "few": len(times[what]) < LEAST_TRIALS,
         } for at, (what, ms) in enumerate(medians.items())
     ]  # fmt: skip
@@ -173,7 +173,7 @@ def table(costs: Costs) -> Table:
 
     heads = ["graph", "what", "questions", "ms", "95 % interval", "ns each", "over the first"]
     lines = [[each["graph"], each["what"], text(each, "calls", 0), text(each, "ms", 3),
-              f"{each['ms_low']:,.3f} to {each['ms_high']:,.3f}", text(each, "ns", 0), text(each, "beside", 2)]
+              f"{each['ms_low']:,.3f} to {text(each, 'ms_high', 3)}", text(each, "ns", 0), text(each, "beside", 2)]
              for each in costs]  # fmt: skip
     ends = (at for at, pair in enumerate(pairwise(costs)) if pair[0]["graph"] != pair[1]["graph"])
     return Table("", costs[0]["part"], heads, lines, frozenset(heads[2:]), 2, frozenset(ends), notes=marked(lines))

@@ -309,9 +309,11 @@ class _Values:
         notes: dict[str, None] = {}
         text = _PLACE.sub(lambda place: self._word(*place.groups(), notes), self.block.say.strip())
         fastest = [note.removeprefix(CPU) for note in notes if note.startswith(CPU)]
-        said = [CPU + "; ".join(fastest)] if fastest else []
-        said += [note for note in notes if not note.startswith(CPU)]
-        said += [note.partition(":")[0] for note in marked([[text]])]
+        said = [
+            *([CPU + "; ".join(fastest)] if fastest else []),
+            *(note for note in notes if not note.startswith(CPU)),
+            *(note.partition(":")[0] for note in marked([[text]])),
+        ]
         return text + f" ({'; '.join(said)})" * bool(said)
 
     def _word(self, name: str, what: str | None, graph: str | None, notes: dict[str, None]) -> str:

@@ -9,7 +9,7 @@ from grailbench.harness import folder as results
 from grailbench.harness import provenance
 from grailbench.harness.cells import Cell, Run, without_seed
 from grailbench.harness.plan import UNNAMED, load_config, make_plan, shipped_configs
-from grailbench.harness.rows import TIMED
+from grailbench.harness.rows import TIMED, cell_of
 from grailbench.report.table import Footnotes, Table
 from grailbench.util import words
 
@@ -17,9 +17,10 @@ _UNKNOWN = "recorded from code that no commit has"
 _CONFIG = "its config is in its plan.json"
 _SOME = "not all cells of its plan were recorded"
 _BY_CODE = "by the hash of the code in the rows' keys; the run itself names an older commit or none"
-#: options of `grailbench run` that do not change what is measured; the first one takes a value
-_ELSEWHERE = ("--out", "--resume", "--no-fetch")
-_NEUTRAL = {"--jobs", "--sample"}  # those that change how cells are run, and not which
+#: options of `grailbench run` that do not change what is measured, and whether a value is the next word
+_ELSEWHERE = {"--out": True, "--resume": False, "--no-fetch": False}
+#: those, likewise, that leave the cells of a config as they are, or name its short form
+_NEUTRAL = {"--jobs": True, "--sample": True, "--short": False}
 _PLAIN = re.compile(r"[\w.:/-]+")  # what a shell reads as it is
 
 
@@ -81,10 +82,10 @@ def commits(folder: Path, environment: Mapping[str, Any]) -> tuple[list[str], li
 
 def repeated(folder: Path, environment: dict, cells: int | None = None) -> tuple[str, list[str]]:
     """The command that repeats a run, that of its first session, and notes on it. Configs are given by name; one of
-    which several commands ran parts is given whole. A note says where
-    the command plans other cells, or more than the run has: `cells`."""
+    which several commands ran parts is given whole. Notes say where the command plans other cells, or more than the
+    `cells` that the run has."""
     commands = [each.get("command") or [""] for each in (*environment.get("earlier", ()), environment)]
-    words = list(_lasting(commands[0][1:]))
+    words = list(_without(_ELSEWHERE, commands[0][1:]))
     parts = sum(not any(word.startswith("--resume") for word in each) for each in commands) > 1
     plan = results.read_json(folder / results.PLAN) if (folder / results.PLAN).is_file() else {}
     name, notes = plan.get("name"), []
@@ -103,18 +104,13 @@ def repeated(folder: Path, environment: dict, cells: int | None = None) -> tuple
 
 def _planned(cells: Iterable[Mapping]) -> int:
     """The number of cells of a plan, where those that differ in their seed alone are one, as in reports."""
-    apart = {"seed", "query_set", "trials"}
-    keys = {(*(f"{name}={cell[name]}" for name in sorted({*cell} - apart)), cell.get("seed"), cell.get("query_set")):
-            cell.get("trials") for cell in cells}  # fmt: skip
-    return len({without_seed(key) if trials == 1 else key for key, trials in keys.items()})
+    return len({without_seed(cell_of(cell)) if cell.get("trials") == 1 else cell_of(cell) for cell in cells})
 
 
 def _whole(named: list[str], options: list[str], plan: Mapping) -> bool:
     """Whether a command with a config of the package plans the cells of a run, as far as options do not change them."""
     short = "--short" in (*named, *options)
-    others = [word for word, before in zip(options, ["", *options], strict=False)
-              if not {word, before, word.partition("=")[0]} & _NEUTRAL and word != "--short"]  # fmt: skip
-    return bool(others) or make_plan(load_config(named[0], short)).digest == plan.get("digest")
+    return any(_without(_NEUTRAL, options)) or make_plan(load_config(named[0], short)).digest == plan.get("digest")
 
 
 def in_braces(command: str) -> str:
@@ -131,11 +127,11 @@ def in_braces(command: str) -> str:
     return head
 
 
-def _lasting(words: list[str]) -> Iterator[str]:
-    """The words of a command without the options of `_ELSEWHERE`."""
+def _without(options: Mapping[str, bool], words: list[str]) -> Iterator[str]:
+    """The words of a command without some options, and without the word after each that takes a value."""
     skip = False
     for word in words:
-        if skip or word.partition("=")[0] in _ELSEWHERE:
-            skip = word == _ELSEWHERE[0]
+        if skip or word.partition("=")[0] in options:
+            skip = options.get(word, False)
         else:
             yield word

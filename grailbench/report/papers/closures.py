@@ -99,7 +99,9 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
 
     def over(header: str, phase: str) -> Column:
         def ratio(cell: Cell) -> float | None:
-            base, mine = (medians[each.key].get(phase) if each else None for each in (tiled.get(cell.dataset), cell))
+            if (beside := tiled.get(cell.dataset)) is None:
+                return None
+            base, mine = (medians[each.key].get(phase) for each in (beside, cell))
             return base / mine if base is not None and mine else None
 
         return Column(header, ratio, "{:.3g}".format, mark=lambda cell: mark(cell, tiled[cell.dataset]))
