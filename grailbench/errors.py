@@ -9,13 +9,19 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from grailbench.util import page
+from pathlib import Path
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  #: no file can be written any more, until there is room
 #: limits of the shell that have these errors, by their option of `ulimit`
 _LIMITS = {errno.EMFILE: "-n", errno.ENFILE: "-n", errno.EAGAIN: "-u", errno.ENOMEM: "-v"}
 _ELSEWHERE = "GRAILBENCH_CACHE names another cache, --out another folder"
+
+
+def page(name: str) -> Path:
+    """The file of a page of the documentation: of a checkout, or of what a wheel has of it, which no network serves."""
+    package = Path(__file__).parent
+    shipped = package / "_shipped" / "docs"
+    return (shipped if shipped.is_dir() else package.parent / "docs") / f"{name}.md"
 
 
 def install(extra: str) -> str:

@@ -19,11 +19,11 @@ from naive import closure
 from grailbench import __version__
 from grailbench.cli.main import cli
 from grailbench.errors import install
+from grailbench.errors import page as page_of
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.problems import contract
 from grailbench.problems.reachability import index
-from grailbench.util import page as page_of
 
 PAGE = ROOT / "docs" / "how-to" / "adding-an-implementation.md"
 

@@ -14,12 +14,12 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from grailbench.errors import InputError, of_system
+from grailbench.errors import InputError, of_system, page
 from grailbench.harness import folder as results
 from grailbench.harness import pack
 from grailbench.harness.cells import read
 from grailbench.harness.environment import write_stamp
-from grailbench.util import outputs, page, paths, temporary
+from grailbench.util import outputs, paths, temporary
 from grailbench.util.outputs import atomic_file
 from grailbench.util.visible import quoted
 

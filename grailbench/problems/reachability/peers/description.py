@@ -10,8 +10,8 @@ from typing import Annotated, Literal, NamedTuple
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from grailbench.errors import InputError
-from grailbench.util import page, settings
+from grailbench.errors import InputError, page
+from grailbench.util import settings
 
 _AT_ONCE = 1 << 16  # lines in memory
 
