@@ -76,6 +76,15 @@ def test_two_modes_are_found():
     assert "query has two modes, the slower takes 1.3" in said.reasons[0]
 
 
+def test_one_slow_trial_is_no_mode_and_hides_none():
+    """It was taken for the slower group where the others lie in two groups that are too near to matter."""
+    near, far = (np.where(np.arange(20) % 2 > 0, apart, 1.0) + np.arange(20) / 1e4 for apart in (1.04, 1.3))
+    for slow in (1, 7):
+        outlier = np.where(np.arange(20) == 6, slow, 1.0)
+        assert stability.two_modes(near * outlier) is None
+        assert stability.two_modes(far * outlier) == pytest.approx(1.3, abs=0.02)
+
+
 def test_drift_and_a_wide_interval_are_told_with_their_size():
     assert judged(steady(scale=0.001) * np.linspace(1.0, 1.3, 20)).reasons == (
         "query drifts: the last third of its trials is 21% slower than the first",

@@ -37,6 +37,7 @@ LEAST_TRIALS = 10  #: fewer are too few to tell
 LEAST_MS = 0.05  #: phases with a shorter median are not judged, as a gate takes smaller differences for noise
 MODES_LEVEL = 0.05  #: a p-value of the dip test up to this is no chance
 MODES_APART = 0.05  #: the least distance of two modes that matters, relative to the median
+MODES_SHARE = 0.1  #: the least share of the trials in the smaller group, two trials or more: fewer are outliers
 MOST_WIDTH = 0.2  #: the widest interval of a median, relative to it: known to 10 % either way, the gate of `compare`
 LOAD, DRIFT, MODES, WIDE = "load", "drift", "two modes", "wide interval"  #: the rules
 RULES = (LOAD, DRIFT, MODES, WIDE)
@@ -174,7 +175,8 @@ def two_modes(times: np.ndarray) -> float | None:
     """The ratio of the medians of two groups of times, the slower over the faster, if the times have two modes or more.
 
     They have if the dip test says so at `MODES_LEVEL`, and the medians differ by more than `MODES_APART` of the median
-    of all. The groups are those with the least sum of squares within them. None otherwise.
+    of all. The groups are those with the least sum of distances to their medians, of those that leave `MODES_SHARE` of
+    the trials and two on either side: one slow trial is an outlier, no mode. None otherwise.
     """
     ms = np.sort(np.asarray(times, dtype=np.float64))
     at = _cut(ms)
@@ -185,11 +187,17 @@ def two_modes(times: np.ndarray) -> float | None:
 
 
 def _cut(ms: np.ndarray) -> int:
-    """The size of the first of the two groups of ascending times with the least sum of squares within the groups."""
-    size = np.arange(1, ms.size)
-    sums = np.cumsum(ms)[:-1]
-    between = sums**2 / size + (ms.sum() - sums) ** 2 / (ms.size - size)
-    return int(between.argmax()) + 1
+    """The size of the first of the two groups of ascending times with the least sum of distances to their medians."""
+    least = max(2, math.ceil(MODES_SHARE * ms.size))
+    at = np.arange(least, ms.size - least + 1)
+    sums = np.concatenate(([0.0], np.cumsum(ms)))
+    return int(at[(_spread(sums, 0, at) + _spread(sums, at, ms.size)).argmin()])
+
+
+def _spread(sums: np.ndarray, low: ArrayLike, high: ArrayLike) -> np.ndarray:
+    """The distances of ascending times from places `low` to `high` to their median, summed; `sums`: up to each place."""
+    half = (np.asarray(high) - low) // 2
+    return sums[high] - sums[high - half] - (sums[low + half] - sums[low])
 
 
 # ------------------------------------------------------------------ the dip test
