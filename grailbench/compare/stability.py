@@ -195,7 +195,7 @@ def _cut(ms: np.ndarray) -> int:
 
 
 def _spread(sums: np.ndarray, low: ArrayLike, high: ArrayLike) -> np.ndarray:
-    """The distances of ascending times from places `low` to `high` to their median, summed; `sums`: up to each place."""
+    """Distances of ascending times from places `low` to `high` to their median, summed; `sums`: up to each place."""
     half = (np.asarray(high) - low) // 2
     return sums[high] - sums[high - half] - (sums[low + half] - sums[low])
 
