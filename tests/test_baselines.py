@@ -67,10 +67,10 @@ def test_the_command_that_repeats_a_run_names_its_config_and_says_short_once(nam
 
 
 def test_the_command_that_repeats_a_run_is_that_of_its_first_session():
-    name = "cpu-2core/rivals-hard-10m"
+    name = "h200/counts"
     environment = results.read_json(HOME / name / results.ENVIRONMENT)
     assert "--resume=" in environment["command"][2]
-    assert recorded.repeated(HOME / name, environment)[0] == "grailbench run --config rivals --short"
+    assert recorded.repeated(HOME / name, environment)[0] == "grailbench run --config counts"
 
 
 def test_the_command_that_repeats_a_run_of_several_commands_is_its_whole_config():
