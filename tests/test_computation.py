@@ -125,12 +125,12 @@ def check(found, what, **wanted):
 
 def test_claims_are_geometric_means_of_sequential_by_gpu_and_of_memory_the_other_way(claims):
     one = check(claims, "labeling", set="benchmark", graphs="real", reading="with transfer and allocation")
-    assert (one.ours, one.cells, one.verdict, one.mark) == (pytest.approx(5.0), 3, "not met", "‡")
+    assert (one.ours, one.cells, one.verdict, one.mark) == (pytest.approx(5.0), 3, "not confirmed", "‡")
     assert check(claims, "query", set="home-made", reading="100,000 queries").ours == pytest.approx(2.0)
     assert {each.kind for each in claims if each.claim.set == "benchmark"} == {"real", "generated"}
     one = check(claims, "memory", set="home-made", reading="device peak")
-    assert (one.ours, one.verdict, one.mark) == (pytest.approx(1.5), "met", "")
-    assert check(claims, "memory", set="home-made", reading="host and device peaks").verdict == "not met"
+    assert (one.ours, one.verdict, one.mark) == (pytest.approx(1.5), "confirmed", "")
+    assert check(claims, "memory", set="home-made", reading="host and device peaks").verdict == "not confirmed"
 
 
 def test_what_only_the_gpu_managed_is_in_no_mean_and_what_only_sequential_managed_counts_against_it():
@@ -190,7 +190,7 @@ def test_labeling_is_claimed_from_edges_too_or_said_not_to_be_measured(claims):
     cpu, gpu = ({("", "ready"): ms} | {("ready", part): ms / 9 for part in PARTS} for ms in (10.0, 20.0))
     timed = measured(trials(parts=cpu, **of), trials(label=0.1, apart={"transfer": 2.0}, parts=gpu, **(GPU | of)))
     one = check(computation.checks(timed), "labeling", reading="from edges")
-    assert (one.ours, one.cells, one.verdict) == (pytest.approx(0.5), 1, "not met")
+    assert (one.ours, one.cells, one.verdict) == (pytest.approx(0.5), 1, "not confirmed")
     assert not [note for note in computation.claims_table([one]).notes if "not measured, add" in note]
 
 

@@ -173,7 +173,7 @@ def test_no_recorded_time_is_far_from_print_without_a_reason_nor_set_against_an_
     for each in of_run(of_machine(read(recorded_runs()[name])).cells):
         for row in each.rows:
             for column, entry in row.entries.items():
-                far = each.third == "ratio" and entry.ratio and not 1 / 3 < entry.ratio < 3
+                far = each.third == "ratio" and entry.ratio is not None and not 1 / 3 < entry.ratio < 3
                 assert bool(entry.reason) == bool(far), (each.name, row.dataset, column)
                 assert not (each.third == "ratio" and entry.ratio and entry.printed_notes)
 

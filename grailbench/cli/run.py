@@ -44,7 +44,7 @@ def run(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetch, s
 
     \b
     Exit codes: 1 when a cell was wrong or failed, 2 usage or bad input, 3 when nothing could be measured,
-    4 when the machine lacks what was asked for, 130 after Ctrl-C.
+    4 when the machine lacks what all cells need, 130 after Ctrl-C.
 
     \b
     Examples:

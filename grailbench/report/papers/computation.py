@@ -194,11 +194,11 @@ class Check:
 
     @property
     def verdict(self) -> str:
-        """'met', 'not met' or 'not measured'."""
+        """'confirmed', 'not confirmed' or 'not measured'."""
         if self.ours is None:
             return "not measured"
         met = self.ours <= self.claim.bound if self.claim.what == "memory" else self.ours >= self.claim.bound
-        return "met" if met else "not met"
+        return "confirmed" if met else "not confirmed"
 
     def record(self) -> dict:
         """The check as plain values."""

@@ -319,11 +319,11 @@ def _by_vertices(name: str, frame: pandas.DataFrame) -> Marks:
 
 
 def _series(frame: pandas.DataFrame) -> list[str]:
-    """The name of each row's implementation, with its threads where the rows have it with several numbers of them."""
+    """The name of each row's implementation, with its threads unless it never has more than one."""
     threads = frame.threads.fillna(1).astype(int) if "threads" in frame else [1] * len(frame)
     rows = list(zip(frame.impl, threads, strict=True))
-    numbers = Counter(impl for impl, _ in set(rows))
-    return [fenz.series_name(impl) + (f", {count(number, 'thread')}" if numbers[impl] > 1 else "")
+    several = {impl for impl, number in rows if number > 1}
+    return [fenz.series_name(impl) + (f", {count(number, 'thread')}" if impl in several else "")
             for impl, number in rows]  # fmt: skip
 
 
