@@ -489,6 +489,19 @@ def test_a_figure_lies_beside_the_page_and_is_held_to_its_data(page, capsys):
         assert drawing.read_text() == text
 
 
+def test_marks_of_few_trials_are_open_as_those_of_unstable_times_and_the_caption_says_so(page, tmp_path):
+    """They were drawn as all others."""
+    path = page('figure = "label"\ntitle = "Labels"\ncaption = "A."\naxis = "ms"\n[columns]\nx = "sequential label"')
+    for rows, state in ((enough(label=4.0), False), (trials(count=2, label=4.0), True),
+                        (trials(count=30, planned=30, slower=0.02, label=4.0), True)):  # fmt: skip
+        store(tmp_path / "run", rows)
+        drawn = Page(path, unstable=True)
+        assert drawn.renewed
+        (figure,) = drawn.figures.values()
+        assert [mark.open for mark in figure.form.panels[0].items] == [state]
+        assert ("Open marks" in figure.caption) == state
+
+
 def test_the_floor_from_edges_is_the_bus_or_the_devices_memory(page, tmp_path):
     gpu = {"impl": "gpu-fused", "search": None, "filters": "level,tree,hubs", "raw_edges": 500_000}
     rows = trials(count=1, apart={"ready": 8.0}, vertices=2_000_001, edges=1_000_000, roots=100_000, **gpu)

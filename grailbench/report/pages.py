@@ -66,6 +66,7 @@ _MARKED = re.compile(r"^```.*?^```|^<!-- grailbench ([\w-]+) -->\n.*?^<!-- end -
 Form = tuple[pandas.DataFrame, Marks | Bars]  #: the data of a figure, and what is drawn
 _THREADS = re.compile(r"(one|\d+) (?:core|thread)s?\b")
 _PAIRS = re.compile(r"\bd = (\d+)")
+_OPEN = "Open marks: unstable times, fewer than ten trials, or answers checked by a sample."
 _PLACE = re.compile(r"\{([^{}.@]+)(?:\.(\w+)|@([^{}]+))?\}")
 
 
@@ -226,7 +227,9 @@ class Page:
     def _drawn(self, block: Block, data: Form) -> str:
         """The link to a figure. If the data of its file have changed, `write` draws it again."""
         file = self.path.parent / f"{block.figure}.svg"
-        figure = Figure(Path(block.figure).name, *data, words=(block.title, block.caption))
+        some_open = isinstance(data[1], Marks) and any(mark.open for panel in data[1].panels for mark in panel.items)
+        caption = f"{block.caption} {_OPEN}" if some_open else block.caption
+        figure = Figure(Path(block.figure).name, *data, words=(block.title, caption))
         if file.is_file() and file.read_bytes().rstrip().endswith(stamp(figure)):
             self.figures.pop(file, None)
         else:
@@ -296,7 +299,8 @@ class _Values:
     def marks(self) -> Form:
         """One mark per graph and column, with its interval."""
         marks = [
-            Mark(column, value.number, graph, f"{graph}, {column}: {value}", *value.interval, open=bool(value.notes))
+            Mark(column, value.number, graph, f"{graph}, {column}: {value}", *value.interval,
+                 open=bool(value.mark) or any(not note.startswith(CPU) for note in value.notes))
             for column, found in self.of.items() for graph, value in found.items() if value is not None
         ]  # fmt: skip
         frame = pandas.DataFrame([(mark.y, mark.series, mark.x, mark.low, mark.high) for mark in marks],

@@ -26,10 +26,12 @@ ANSWERS = 10_000  #: of the time in the table of all graphs
 
 def page(name: str, own: list[Entry]) -> list[Block]:
     """The page of a graph, of its cells: the picture of its answers against the build, what it is, its levels and
-    degrees, and its other trade-offs."""
+    degrees, and its other trade-offs; levels and degrees first where no answers were timed."""
     recorded = _outline(name, own)
     pictures, tables = _tradeoffs(own)
-    return [*pictures, *_about(name, own, recorded), *_pictures(name, recorded), *tables]
+    shape, about = list(_pictures(name, recorded)), _about(name, own, recorded)
+    drawn_first = not pictures and any(kind == "figure" for kind, _ in shape)
+    return [*shape, *about, *tables] if drawn_first else [*pictures, *about, *shape, *tables]
 
 
 def _outline(name: str, own: Iterable[Entry]) -> Outline | None:
