@@ -136,7 +136,7 @@ def test_each_printed_column_has_the_child_order_that_fits_print_and_the_other_s
     table = built(*(rows(order=order, phase=phase, ms=(ms,)) for order, phase, ms in (
         ("lexicographic", "query", 9.0), ("random", "query", 5.0),
         ("lexicographic", "label", 0.2), ("random", "label", 0.4))))  # fmt: skip
-    columns = ("Sequential DFS", "sequential dfs, lexicographic order", "Index CT", "sequential, random order, index")
+    columns = ("Sequential DFS", "Sequential DFS, lexicographic order", "Index CT", "Index CT, random order")
     assert [entry(table, column).measured for column in columns] == [5.0, 9.0, 0.2, 0.4]
 
 

@@ -157,6 +157,9 @@ FEEDS = {
     **dict.fromkeys(("6.4", "6.5", "6.6"), GPU_SEARCH),
 }
 GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
+#: printed columns that stand there in the other child order too; labels of the GPU are a series of their own
+BOTH_ORDERS = ("Index CT", "Sequential DFS", "Parallel DFS", "Sequential BFS", "Parallel BFS", "CPU ICT", "GPU Search",
+               "Queries on GPU")  # fmt: skip
 
 
 # ------------------------------------------------------------------ columns that were not printed
@@ -219,8 +222,9 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
     feeds  the printed columns: `CPU`, `GPU_LABELS` or `GPU_SEARCH`
     cells  those on the table's graphs
 
-    Each series has a column of ms and one of `sequential` / ms, with as many label pairs as the table or, if the run
-    has none such, with the fewest. Tables of the CPU have only series without labels, and two more columns for each,
+    Printed columns in the other child order, of a run that has both, come first (`BOTH_ORDERS`). Each series has a
+    column of ms and one of `sequential` / ms, with as many label pairs as the table or, if the run has none such, with
+    the fewest. Tables of the CPU have only series without labels, and two more columns for each,
     of building its index. Tables of the GPU have all series, those of searches also series without labels, those of
     labels also the phases that print counts as overhead.
     """
@@ -229,7 +233,7 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
     cells = list(cells)
     several = any(cell.order == reference.order for cell in cells)
     order = reference.order if several else None
-    fit = (cell for cell in cells if _fits(cell, cpu, searching, order))
+    fit = (cell for cell in cells if _fits(cell, cpu, searching))
     groups = grouped(fit, lambda cell: Series.of(cell, searching, order))
     found: dict[Series, list[Cell]] = {}
     for series, own in groups.items():
@@ -238,20 +242,19 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
         has = None if label_free(series.impl) else dim or reference.dim
         found[replace(series, dim=dim)] = [cell for cell in own if cell.dim == has]
     parts = [(", index", "label"), ("", "query")] if cpu else [("", "query" if searching else "label")]
-    columns: dict[str, Column] = {}
+    columns = {f"{column}, {other} order": partial(_of_order, feed, other) for column in BOTH_ORDERS
+               if (feed := feeds.get(column)) and len(orders := {c.order for c in cells if feed.takes(c)}) == 2
+               for other in orders - {feed.order}}  # fmt: skip
     if not searching and Series(THESIS_GPU) in found:
-        columns = {f"{THESIS_GPU} {phase}": Feed(THESIS_GPU, phase, 1, order=reference.order)
-                   for phase in ("transfer", "allocate")}  # fmt: skip
-        columns["Total + transfer + allocate"] = partial(_sum, [feeds["Total"], *columns.values()])
+        around = {f"{THESIS_GPU} {phase}": Feed(THESIS_GPU, phase, 1, order=reference.order)
+                  for phase in ("transfer", "allocate")}  # fmt: skip
+        columns |= around | {"Total + transfer + allocate": partial(_sum, [feeds["Total"], *around.values()])}
     ranked = sorted(found, key=lambda series: (not series.impl.startswith(THESIS_GPU), *series.rank))
     for series in ranked:
         dim, members = series.dim or reference.dim, frozenset(map(id, found[series]))
         child_order = series.chosen.get("order", reference.order)
         for ending, phase in parts:
             column = partial(_of_series, Feed(series.impl, phase, dim, order=child_order), members)
-            if cpu and phase == "label" and series.impl == "sequential":  # which print fits in the other order
-                columns[f"{series.impl}, {reference.order} order{ending}"] = Feed(series.impl, phase, dim)
-                continue
             if searching or series.name != THESIS_GPU:  # whose labeling is printed as 'Total'
                 columns[series.name + ending] = column
             if not _plain(series.impl, series.chosen.get("filters")):
@@ -282,16 +285,23 @@ def _plain(impl: str, filters: str | None) -> bool:
     return impl == "sequential" and (filters or "none") == "none"
 
 
-def _fits(cell: Cell, cpu: bool, searching: bool, order: str | None) -> bool:
-    """True for labels or searches to show beside printed ones: depth-first where that can be chosen. Those of the
-    printed columns are shown in the other child order."""
+def _fits(cell: Cell, cpu: bool, searching: bool) -> bool:
+    """True for labels or searches to show beside printed ones: depth-first where that can be chosen."""
     if not cell.random:
         return False
     if cell.dim is None:
         return searching and label_free(cell.impl)
-    plain = _plain(cell.impl, cell.filters)
-    beside = order is not None and cell.order != order if plain else not cpu
-    return beside and cell.ours and (not searching or cell.search in (None, "dfs"))
+    return (
+        not cpu
+        and not _plain(cell.impl, cell.filters)
+        and cell.ours
+        and (not searching or cell.search in (None, "dfs"))
+    )
+
+
+def _of_order(feed: Feed, order: str, own: list[Cell], why: str) -> Entry:
+    """The entry of a printed column in a child order."""
+    return replace(feed, order=order)([cell for cell in own if cell.order == order], why)
 
 
 def _of_series(feed: Feed, members: frozenset[int], own: list[Cell], why: str) -> Entry:
