@@ -86,7 +86,6 @@ NO_MEASUREMENTS = {
     "billion": ["8 GB of edges"],
     "closures": ["137 GB as bits", "blocks of targets of 20 GB"],
     "computation-2020": ["five take 3 times as long as one"],
-    "gpu-queries": ["Threads had 8 s"],
     "hard": ["had 100 to 200 s for all passes"],
     "ranking": ["ran out of 30 s for all passes, or of 8 GiB"],
     "runs": ["2 cores and 24 GiB"],
