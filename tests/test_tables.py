@@ -140,6 +140,13 @@ def test_each_printed_column_has_the_child_order_that_fits_print_and_the_other_s
     assert [entry(table, column).measured for column in columns] == [5.0, 9.0, 0.2, 0.4]
 
 
+def test_a_graph_that_has_one_child_order_is_blank_in_the_column_of_the_other():
+    table = built(rows(order="random"), rows(order="lexicographic"), rows("amaze", order="random"))
+    (amaze,) = [row.entries for row in table.rows if row.dataset == "amaze"]
+    assert amaze["Sequential DFS"].measured == 3.0
+    assert amaze["Sequential DFS, lexicographic order"].measured is None
+
+
 def test_seeds_of_one_trial_each_are_one_cell_with_means_and_the_least_and_the_greatest():
     seeds = [rows(ms=(ms,), seed=seed, query_set=f"random-100000-s{seed}", planned=1, positives=positives)
              for seed, ms, positives in ((1, 2.0, 20_000), (2, 4.0, 20_300), (7, 6.0, 20_600))]  # fmt: skip

@@ -224,9 +224,9 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
 
     Printed columns in the other child order, of a run that has both, come first (`BOTH_ORDERS`). Each series has a
     column of ms and one of `sequential` / ms, with as many label pairs as the table or, if the run has none such, with
-    the fewest. Tables of the CPU have only series without labels, and two more columns for each,
-    of building its index. Tables of the GPU have all series, those of searches also series without labels, those of
-    labels also the phases that print counts as overhead.
+    the fewest. Tables of the CPU have only series without labels, and two more columns for each, of building its index.
+    Tables of the GPU have all series, those of searches also series without labels, those of labels also the phases
+    that print counts as overhead.
     """
     cpu, searching = feeds is CPU, feeds is not GPU_LABELS
     reference = feeds["Sequential DFS" if searching else "CPU ICT"]
