@@ -44,10 +44,12 @@ def test_parents_are_the_reverse(graph):
 # ---------------------------------------------------------------------------------------- small graphs, in one call
 
 
-def assert_as_in_steps(graph, room=0):
+def assert_as_in_steps(graph, room=0, spare=0):
     """Every field is that of the separate steps, whatever was in the buffer before."""
-    words = np.full(numbering.most_words(graph.vertices, graph.edges) + room, -7, np.int32)
-    fields, component = numbering.number(graph, words)
+    words = np.full(numbering.most_words(graph.vertices, graph.edges) + room + spare, -7, np.int32)
+    fields, component = numbering.number(graph, words, spare)
+    assert fields.parent_starts.start >= fields.deep_targets.stop + spare
+    numbering.transpose(words, fields)
     dag = condense(graph)
     wanted = by_level(dag)
     own = np.arange(graph.vertices)
@@ -62,11 +64,14 @@ def assert_as_in_steps(graph, room=0):
     return component
 
 
-@given(graph=digraphs().filter(lambda graph: graph[0] > 0), room=st.sampled_from([0, 1, 1000]), ordered=st.booleans())
-def test_fields_are_those_of_the_separate_steps(graph, room, ordered):
+SIZES = st.sampled_from([0, 1, 1000])
+
+
+@given(graph=digraphs().filter(lambda graph: graph[0] > 0), room=SIZES, spare=SIZES, ordered=st.booleans())
+def test_fields_are_those_of_the_separate_steps(graph, room, spare, ordered):
     vertices, edges = graph
     ends = np.array(sorted(edges) if ordered else edges, np.int32).reshape(-1, 2)
-    assert_as_in_steps(Graph(vertices, *np.ascontiguousarray(ends.T)), room)
+    assert_as_in_steps(Graph(vertices, *np.ascontiguousarray(ends.T)), room, spare)
 
 
 def test_a_graph_with_cycles_has_components_and_one_without_has_none():

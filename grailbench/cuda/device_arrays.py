@@ -226,9 +226,9 @@ def copied(*columns: np.ndarray) -> list:
     return parts
 
 
-def bring(to, pinned: np.ndarray, elements: int) -> None:
-    """Copies the first elements of pinned memory to a row on the device; does not wait."""
+def bring(to, pinned: np.ndarray) -> None:
+    """Copies pinned memory to a row on the device of the same length; does not wait."""
     if simulated:
-        to[:elements].copy_to_device(pinned[:elements])
+        to.copy_to_device(pinned)
     else:
-        prepared_copy(to[:elements], pinned[:elements], wait=False)()
+        prepared_copy(to, pinned, wait=False)()

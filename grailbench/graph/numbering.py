@@ -1,7 +1,8 @@
 """From edges to a DAG by levels in one call, for small graphs: the result of `condense` and `by_level`, in one buffer.
 
 A small graph is condensed and numbered in some tens of microseconds, of which separate calls, with an array or two for
-each step, take more than half.
+each step, take more than half. Compiled code here sees unsigned numbers: where an index could be negative, numba adds
+a test of it, and loops with such tests take up to twice as long.
 """
 
 from typing import NamedTuple
@@ -14,25 +15,26 @@ from grailbench.util.compiled import njit
 
 
 class Fields(NamedTuple):
-    """Where fields lie in the buffer: the names of `leveled.Leveled`, then the CSR of parents and `edge_starts`,
-    int32[depth + 1], the first edge of each level. Offsets are int32 here."""
+    """Where fields lie in the buffer, one behind the other: the names of `leveled.Leveled` with `edge_starts`,
+    int32[depth + 1], the first edge of each level; and the CSR of parents, for `transpose`. Offsets are int32 here."""
 
     vertex: slice
     rank: slice
     starts: slice
     sources: slice
     targets: slice
-    parent_starts: slice
-    parents: slice
     deep_starts: slice
     level_starts: slice
     edge_starts: slice
     deep_sources: slice
     deep_targets: slice
+    parent_starts: slice
+    parents: slice
 
 
 _ALIGNED = 32  #: int32; where a field may begin
 _BLOCK = 1 << 10  #: edges after which it is seen whether they ascend
+_NONE = np.uint32(2**32 - 1)
 _ROWS = 5  #: arrays of the scratch that have a place for each vertex
 
 
@@ -42,17 +44,31 @@ def most_words(vertices: int, edges: int) -> int:
     return 5 * (n + 1) + 2 * (n + 2) + 5 * m + 4 + len(Fields._fields) * _ALIGNED + _scratch(vertices, edges)
 
 
-def number(graph: Graph, words: np.ndarray) -> tuple[Fields, np.ndarray | None]:
-    """Condenses a graph of n > 0 vertices and numbers it by level into `words`, int32[>= most_words].
+def number(graph: Graph, words: np.ndarray, spare: int = 0) -> tuple[Fields, np.ndarray | None]:
+    """Condenses a graph of n > 0 vertices and numbers it by level into `words`, int32[>= most_words + spare].
 
-    Returns where the fields are, and the component of each vertex, int32[n], or None if each vertex is its own.
+    Returns where the fields are, and the component of each vertex, int32[n], or None if each vertex is its own. There
+    are at least `spare` words before the fields of parents, which `transpose` fills.
     """
-    found, component = _number(graph.vertices, graph.sources, graph.targets, words), None
+    found, component = _number(graph.vertices, *map(_unsigned, (graph.sources, graph.targets, words))), None
     if found[0] < 0:
         components, component, *ends = _condensed(graph, words, *found[1:3])
-        found = _number(components, *ends, words)
+        found = _number(components, *map(_unsigned, (*ends, words)))
     ends = found.tolist()
+    begin = _up(ends[-1] + spare)
+    at = _up(begin + ends[1] + 1)  # as long as the fields `starts` and `sources`
+    ends += [begin, begin + ends[1] + 1, at, at + ends[7] - ends[6]]
     return Fields._make(map(slice, ends[::2], ends[1::2])), component
+
+
+def transpose(words: np.ndarray, fields: Fields) -> None:
+    """Fills the fields of parents: the result of `leveled.Leveled.parents`."""
+    fields = fields._make(map(_unsigned(words).__getitem__, fields))
+    _transpose(fields.sources, fields.targets, fields.parent_starts, fields.parents, np.empty_like(fields.vertex))
+
+
+def _unsigned(array: np.ndarray) -> np.ndarray:
+    return array.view(np.uint32)
 
 
 def _condensed(graph: Graph, words: np.ndarray, kept: int, taken: int) -> tuple:
@@ -76,13 +92,13 @@ def _scratch(n, m):
 
 @njit(cache=True)
 def _number(n, sources, targets, words):
-    """Returns begin and end of each of `Fields`, int64[24]. If the graph has a cycle: -1, the number of edges left, and
-    that of the vertices taken before it, the super-root included.
+    """Returns begin and end of each of `Fields` but those of parents, int64[20]. If the graph has a cycle: -1, the
+    number of edges left, and that of the vertices taken before it, the super-root included.
 
     Loops are flat and free of branches where they can be: a branch that is guessed wrong costs more than the rest of
     its turn. Scratch is at the end of `words`.
     """
-    m, found = sources.shape[0], np.empty(24, np.int64)
+    m, found = sources.shape[0], np.empty(20, np.int64)
     scratch = words[words.shape[0] - _scratch(n, m) :]
     starts, missing, levels, by_vertex, below = (
         scratch[: n + 2], scratch[n + 2 : 2 * n + 4], scratch[2 * n + 4 : 3 * n + 6], scratch[3 * n + 6 : 4 * n + 8],
@@ -90,8 +106,9 @@ def _number(n, sources, targets, words):
     )  # fmt: skip
     scratch = scratch[_ROWS * (n + 2) :]
     us, vs = scratch[:m], scratch[m : 2 * m]
-    kept = _unique(n, sources, targets, us, vs, starts, missing)
-    if kept < 0:
+    if _ascend(sources, targets):
+        kept = _unique(n, sources, targets, us, vs, starts, missing)
+    else:
         more = scratch[2 * m : 3 * m], scratch[3 * m : 4 * m]
         kept = _sorted(n, sources, targets, by_vertex, below, levels, *more, us, vs, starts, missing)
     us, vs = us[:kept], vs[:kept]
@@ -104,24 +121,23 @@ def _number(n, sources, targets, words):
         found[0], found[1], found[2] = -1, kept, taken
         return found
     m, at = kept + levels[2] - 1, 0
-    for i, length in enumerate((n + 1, n + 1, n + 2, m, m, n + 2, m, n + 2, depth + 1, depth + 1, m + 1, m + 1)):
+    for i, length in enumerate((n + 1, n + 1, n + 2, m, m, n + 2, depth + 1, depth + 1, m + 1, m + 1)):
         found[2 * i], found[2 * i + 1] = at, at + length
         at = first_rank if i == 0 else _up(at + length)
     for level in range(depth):
         below[levels[level] : levels[level + 1]] = levels[level + 2] if level + 2 <= depth else 0
     edges = words[found[6] : found[7]], words[found[8] : found[9]]
     _renumber(us, vs, rank, by_vertex, levels[2] - 1, *edges)
-    deep_edges = words[found[20] : found[21]], words[found[22] : found[23]]
-    deep = _keep_deep(*edges, below, words[found[14] : found[15]], *deep_edges)
-    _transpose(*edges, words[found[10] : found[11]], words[found[12] : found[13]], by_vertex[: n + 1])
-    level_starts, edge_starts = words[found[16] : found[17]], words[found[18] : found[19]]
+    deep_edges = words[found[16] : found[17]], words[found[18] : found[19]]
+    deep = _keep_deep(*edges, below, words[found[10] : found[11]], *deep_edges)
+    level_starts, edge_starts = words[found[12] : found[13]], words[found[14] : found[15]]
     for level in range(depth + 1):
         level_starts[level], edge_starts[level] = levels[level], row_starts[levels[level]]
-    found[21] = found[20] + deep
-    at = _up(found[21])  # the targets of deep edges move up to their sources
+    found[17] = found[16] + deep
+    at = _up(found[17])  # the targets of deep edges move up to their sources
     for k in range(deep):
-        words[at + k] = words[found[22] + k]
-    found[22], found[23] = at, at + deep
+        words[at + k] = words[found[18] + k]
+    found[18], found[19] = at, at + deep
     return found
 
 
@@ -132,23 +148,33 @@ def _up(at):
 
 
 @njit(cache=True)
+def _ascend(sources, targets):
+    """Returns whether edges ascend by source and target. Its inner loop takes several edges at a time."""
+    last = max(sources.shape[0] - 1, 0)
+    for first in range(0, last, _BLOCK):
+        end, falls = min(first + _BLOCK, last), False
+        u, v, next_u, next_v = sources[first:end], targets[first:end], sources[first + 1 :], targets[first + 1 :]
+        for k in range(end - first):
+            falls |= (next_u[k] < u[k]) | ((next_u[k] == u[k]) & (next_v[k] < v[k]))
+        if falls:
+            return False
+    return True
+
+
+@njit(cache=True)
 def _unique(n, sources, targets, us, vs, starts, missing):
     """Writes edges that ascend by source and target without duplicates and self-loops, where rows begin, and the number
-    of parents of each vertex; returns how many edges are left, or -1 if they do not ascend."""
+    of parents of each vertex; returns how many edges are left."""
     starts[:], missing[:] = 0, 0
-    kept, ascend, last, before = np.int32(0), True, np.int32(-1), np.int32(-1)
-    for block in range(0, sources.shape[0], _BLOCK):
-        for k in range(block, min(block + _BLOCK, sources.shape[0])):
-            u, v = sources[k], targets[k]
-            ascend &= (u > last) | ((u == last) & (v >= before))
-            new = (u != v) & ((u != last) | (v != before))
-            us[kept], vs[kept] = u, v
-            kept += new
-            missing[v] += new
-            starts[u + 1] = kept
-            last, before = u, v
-        if not ascend:
-            return np.int32(-1)
+    kept, last, before = np.uint32(0), _NONE, _NONE
+    for k in range(sources.shape[0]):
+        u, v = sources[k], targets[k]
+        new = np.uint32((u != v) & ((u != last) | (v != before)))
+        us[kept], vs[kept] = u, v
+        kept = np.uint32(kept + new)
+        missing[v] += new
+        starts[u + 1] = kept
+        last, before = u, v
     for u in range(n):
         starts[u + 1] = max(starts[u], starts[u + 1])
     return kept
@@ -156,10 +182,10 @@ def _unique(n, sources, targets, us, vs, starts, missing):
 
 @njit(cache=True)
 def _sorted(n, sources, targets, by_target, by_source, seen, parents, children, us, vs, starts, missing):
-    """As `_unique`, of edges in any order. The others are overwritten: parents and children int32[m], by_target,
-    by_source and seen int32[> n]."""
+    """As `_unique`, of edges in any order. The others are overwritten: parents and children uint32[m], by_target,
+    by_source and seen uint32[> n]."""
     m = sources.shape[0]
-    by_target[:], starts[:], missing[:], seen[:], us[:] = 0, 0, 0, -1, -1
+    by_target[:], starts[:], missing[:], seen[:], us[:] = 0, 0, 0, _NONE, _NONE
     for k in range(m):
         by_target[targets[k] + 1] += 1
         starts[sources[k] + 1] += 1
@@ -172,26 +198,26 @@ def _sorted(n, sources, targets, by_target, by_source, seen, parents, children, 
         at = by_target[v]
         parents[at], children[at] = sources[k], v
         by_target[v] = at + 1
-    kept = np.int32(0)
+    kept = np.uint32(0)
     for k in range(m):
         u, v = parents[k], children[k]
-        new = (u != v) & (seen[u] != v)
+        new = np.uint32((u != v) & (seen[u] != v))
         seen[u] = v
         at = by_source[u]
-        us[at], vs[at] = u if new else -1, v
+        us[at], vs[at] = u if new else _NONE, v
         by_source[u] = at + new
         missing[v] += new
-        kept += new
+        kept = np.uint32(kept + new)
     if kept < m:
-        kept = np.int32(0)
+        kept = np.uint32(0)
         for k in range(m):
             us[kept], vs[kept] = us[k], vs[k]
-            kept += us[k] >= 0
-        end = np.int32(0)
+            kept = np.uint32(kept + np.uint32(us[k] != _NONE))
+        end = np.uint32(0)
         for u in range(n):
             length = by_source[u] - starts[u]
             starts[u] = end
-            end += length
+            end = np.uint32(end + length)
         starts[n] = end
     return kept
 
@@ -200,15 +226,15 @@ def _sorted(n, sources, targets, by_target, by_source, seen, parents, children, 
 def _walk(n, starts, children, missing, order, rank, levels, shift, row_starts):
     """Takes the vertices level by level, as `condense.kahn`; returns how many are taken, and the number of levels.
 
-    order int32[n + 2]: the queue; levels int32[n + 2]: the first vertex of each level, and the end; row_starts
-    int32[n + 2]: where rows begin, by number; shift int32[n]: how far the edges of a vertex move.
+    order uint32[n + 2]: the queue; levels uint32[n + 2]: the first vertex of each level, and the end; row_starts
+    uint32[n + 2]: where rows begin, by number; shift uint32[n]: how far the edges of a vertex move, modulo 2^32.
     """
     order[0], rank[n], levels[0], levels[1] = n, 0, 0, 1
-    taken, at, depth = 1, 1, 1
+    taken, at, depth = np.uint32(1), np.uint32(1), 1
     for v in range(n):
         order[taken] = v
-        taken += missing[v] == 0
-    row = np.int32(taken - 1)
+        taken = np.uint32(taken + np.uint32(missing[v] == 0))
+    row = np.uint32(taken - 1)
     row_starts[0], row_starts[1] = 0, row
     while at < taken:
         end = taken
@@ -218,15 +244,15 @@ def _walk(n, starts, children, missing, order, rank, levels, shift, row_starts):
             u = order[x]
             rank[u] = x
             first, last = starts[u], starts[u + 1]
-            shift[u] = row - first
-            row += last - first
+            shift[u] = np.uint32(row - first)
+            row = np.uint32(row + np.uint32(last - first))
             row_starts[x + 1] = row
             for k in range(first, last):
                 v = children[k]
-                left = missing[v] - 1
+                left = np.uint32(missing[v] - 1)
                 missing[v] = left
                 order[taken] = v
-                taken += left == 0
+                taken = np.uint32(taken + np.uint32(left == 0))
         at = end
     return taken, depth
 
@@ -237,18 +263,19 @@ def _renumber(us, vs, rank, shift, roots, sources, targets):
         sources[k], targets[k] = 0, k + 1
     for k in range(us.shape[0]):
         u = us[k]
-        sources[shift[u] + k], targets[shift[u] + k] = rank[u], rank[vs[k]]
+        at = np.uint32(shift[u] + np.uint32(k))
+        sources[at], targets[at] = rank[u], rank[vs[k]]
 
 
 @njit(cache=True)
 def _keep_deep(sources, targets, below, starts, deep_sources, deep_targets):
     """Writes the CSR of the deep edges, whose arrays have room for one more, and returns how many there are."""
     starts[:] = 0
-    deep = np.int32(0)
+    deep = np.uint32(0)
     for k in range(sources.shape[0]):
         x, y = sources[k], targets[k]
         deep_sources[deep], deep_targets[deep] = x, y
-        deep += y < below[x]
+        deep = np.uint32(deep + np.uint32(y < below[x]))
         starts[x + 1] = deep
     for x in range(starts.shape[0] - 1):
         starts[x + 1] = max(starts[x], starts[x + 1])

@@ -72,6 +72,18 @@ def first_of(keys, edges, high):
     return low
 
 
+@cuda.jit(device=True)
+def place_of(starts, low, end, edge):
+    """Returns the last place p in [low, end) with starts[p] <= edge; starts[low] is at most `edge`."""
+    while end - low > 1:
+        middle = (low + end) >> 1
+        if starts[middle] <= edge:
+            low = middle
+        else:
+            end = middle
+    return low
+
+
 @cuda.jit(cache=True)
 def _begin(keys, edges, upto, vertices, starts):
     """starts[n + 1]: how many edges were kept of the sources before each vertex."""

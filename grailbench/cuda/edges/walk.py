@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench.cuda.edges import library
-from grailbench.cuda.edges.rows import SimpleRows
+from grailbench.cuda.edges.rows import SimpleRows, place_of
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.graphs import DEEP_EDGES, DEEP_LEVELS
 from grailbench.cuda.launch import Prepared, cooperative_shape, kernel_of
@@ -47,18 +47,6 @@ class Walk(namedtuple("Walk", "missing last vertex rank starts sources targets l
     state    int64[4]      the first place of the present level, the place after it, the number of levels begun, and
                            whether the walk ended because the graph is deep
     """
-
-
-@cuda.jit(device=True)
-def place_of(starts, low, end, edge):
-    """Returns the last place p in [low, end) with starts[p] <= edge; starts[low] is at most `edge`."""
-    while end - low > 1:
-        middle = (low + end) >> 1
-        if starts[middle] <= edge:
-            low = middle
-        else:
-            end = middle
-    return low
 
 
 @cuda.jit(device=True)

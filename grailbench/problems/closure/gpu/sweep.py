@@ -14,8 +14,8 @@ from numpy import int64, uint64
 
 from grailbench.cuda.describe import require_memory
 from grailbench.cuda.edges import build, library, staging
+from grailbench.cuda.edges.rows import place_of
 from grailbench.cuda.edges.staging import Outgoing
-from grailbench.cuda.edges.walk import place_of
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Prepared, Shape, cooperative_shape
 from grailbench.cuda.primitives import MOST, exclusive_sum

@@ -46,7 +46,7 @@ def built_at_once(graph: Graph, params: Params, timer: Timer) -> FusedIndex | No
         kind = device, params.dim, params.seed, graph.vertices < small.most_vertices()
         space = _workspaces.take(kind) or Workspace(kind)
     with timer.phase("condense"):
-        fields, component = numbering.number(graph, space.given)
+        fields, component = numbering.number(graph, space.given, 2 * graph.vertices)
         lengths = (part.stop - part.start for part in (fields.vertex, fields.sources, fields.deep_sources))
         levels, firsts, deep = (
             space.given[part] for part in (fields.level_starts, fields.edge_starts, fields.deep_starts)
@@ -97,6 +97,8 @@ class Workspace:
     def label(self, fields: numbering.Fields, outline: Outline, component=None) -> tuple[Searcher, dict, float]:
         """Labels the graph in `given`; returns a searcher, counts of the work and the milliseconds of the device.
 
+        The host lists the parents, which searches need, while the device labels.
+
         component int32[n]: of each vertex that queries name, the vertex of the DAG; None if they name these.
         """
         dim, way = self.kind[1], way_of(outline)
@@ -113,12 +115,16 @@ class Workspace:
             begin, end = end, end + component.shape[0]
             self.given[begin:end] = self.given[fields.rank][component]
             rank = self._there[begin:end]
-        device_arrays.bring(self._there, self.given, end)
+        device_arrays.bring(self._there[:end], self.given[:end])
         launches, words = self._launches_of(way), moved(self._moving, (*arrays, wide))
         with self._span:
             for launch in launches:
                 launch.move(words)
                 launch.launch()
+        numbering.transpose(self.given, fields)
+        behind = slice(fields.parent_starts.start, fields.parents.stop)
+        device_arrays.bring(self._there[behind], self.given[behind])
+        cuda.synchronize()
         records = records_of(self._lanes[: n * record_width(dim)], dim, self._hubs[: 2 * n])
         adjacency = Adjacency(arrays.starts, arrays.targets, arrays.parent_starts, arrays.parents)
         own = Labelled(rank, outline.level_starts, adjacency, records)
