@@ -197,4 +197,4 @@ def test_three_graphs_load_every_kernel_of_the_way(monkeypatch):
         real = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *a, real=real, name=name: taken.append(name) or real(*a))
     from_edges.load(Params(dim=1))
-    assert taken == ["strong_components", "walk_levels_on_host", "labels_on_host"]
+    assert taken == ["strong_components", "walk_levels_on_host", "labels_on_host", "labels_on_host"]

@@ -48,7 +48,7 @@ def assert_as_in_steps(graph, room=0, spare=0):
     """Every field is that of the separate steps, whatever was in the buffer before."""
     words = np.full(numbering.most_words(graph.vertices, graph.edges) + room + spare, -7, np.int32)
     fields, component = numbering.number(graph, words, spare)
-    assert fields.parent_starts.start >= fields.deep_targets.stop + spare
+    assert fields.parents.start >= fields.deep_targets.stop + spare
     numbering.transpose(words, fields)
     dag = condense(graph)
     wanted = by_level(dag)

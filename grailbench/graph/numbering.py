@@ -15,20 +15,20 @@ from grailbench.util.compiled import njit
 
 
 class Fields(NamedTuple):
-    """Where fields lie in the buffer, one behind the other: the names of `leveled.Leveled` with `edge_starts`,
-    int32[depth + 1], the first edge of each level; and the CSR of parents, for `transpose`. Offsets are int32 here."""
+    """Where fields lie in the buffer, one behind the other: the names of `leveled.Leveled`, with the CSR of parents and
+    `edge_starts`, int32[depth + 1], the first edge of each level. Offsets are int32 here."""
 
     vertex: slice
     rank: slice
     starts: slice
     sources: slice
     targets: slice
+    parent_starts: slice
     deep_starts: slice
     level_starts: slice
     edge_starts: slice
     deep_sources: slice
     deep_targets: slice
-    parent_starts: slice
     parents: slice
 
 
@@ -48,7 +48,7 @@ def number(graph: Graph, words: np.ndarray, spare: int = 0) -> tuple[Fields, np.
     """Condenses a graph of n > 0 vertices and numbers it by level into `words`, int32[>= most_words + spare].
 
     Returns where the fields are, and the component of each vertex, int32[n], or None if each vertex is its own. There
-    are at least `spare` words before the fields of parents, which `transpose` fills.
+    are at least `spare` words before the field `parents`, which `transpose` fills.
     """
     found, component = _number(graph.vertices, *map(_unsigned, (graph.sources, graph.targets, words))), None
     if found[0] < 0:
@@ -56,15 +56,14 @@ def number(graph: Graph, words: np.ndarray, spare: int = 0) -> tuple[Fields, np.
         found = _number(components, *map(_unsigned, (*ends, words)))
     ends = found.tolist()
     begin = _up(ends[-1] + spare)
-    at = _up(begin + ends[1] + 1)  # as long as the fields `starts` and `sources`
-    ends += [begin, begin + ends[1] + 1, at, at + ends[7] - ends[6]]
+    ends += [begin, begin + ends[7] - ends[6]]  # as long as `sources`
     return Fields._make(map(slice, ends[::2], ends[1::2])), component
 
 
 def transpose(words: np.ndarray, fields: Fields) -> None:
-    """Fills the fields of parents: the result of `leveled.Leveled.parents`."""
+    """Fills the field `parents`; rows ascend."""
     fields = fields._make(map(_unsigned(words).__getitem__, fields))
-    _transpose(fields.sources, fields.targets, fields.parent_starts, fields.parents, np.empty_like(fields.vertex))
+    _transpose(fields.sources, fields.targets, fields.parent_starts.copy(), fields.parents)
 
 
 def _unsigned(array: np.ndarray) -> np.ndarray:
@@ -92,13 +91,13 @@ def _scratch(n, m):
 
 @njit(cache=True)
 def _number(n, sources, targets, words):
-    """Returns begin and end of each of `Fields` but those of parents, int64[20]. If the graph has a cycle: -1, the
+    """Returns begin and end of each of `Fields` but `parents`, int64[22]. If the graph has a cycle: -1, the
     number of edges left, and that of the vertices taken before it, the super-root included.
 
     Loops are flat and free of branches where they can be: a branch that is guessed wrong costs more than the rest of
     its turn. Scratch is at the end of `words`.
     """
-    m, found = sources.shape[0], np.empty(20, np.int64)
+    m, found = sources.shape[0], np.empty(22, np.int64)
     scratch = words[words.shape[0] - _scratch(n, m) :]
     starts, missing, levels, by_vertex, below = (
         scratch[: n + 2], scratch[n + 2 : 2 * n + 4], scratch[2 * n + 4 : 3 * n + 6], scratch[3 * n + 6 : 4 * n + 8],
@@ -112,6 +111,7 @@ def _number(n, sources, targets, words):
         more = scratch[2 * m : 3 * m], scratch[3 * m : 4 * m]
         kept = _sorted(n, sources, targets, by_vertex, below, levels, *more, us, vs, starts, missing)
     us, vs = us[:kept], vs[:kept]
+    below[:n] = missing[:n]
     order, first_rank = words[: n + 2], _up(n + 2)
     rank = words[first_rank : first_rank + n + 1]
     first_row = _up(first_rank + n + 1)
@@ -121,23 +121,24 @@ def _number(n, sources, targets, words):
         found[0], found[1], found[2] = -1, kept, taken
         return found
     m, at = kept + levels[2] - 1, 0
-    for i, length in enumerate((n + 1, n + 1, n + 2, m, m, n + 2, depth + 1, depth + 1, m + 1, m + 1)):
+    for i, length in enumerate((n + 1, n + 1, n + 2, m, m, n + 2, n + 2, depth + 1, depth + 1, m + 1, m + 1)):
         found[2 * i], found[2 * i + 1] = at, at + length
         at = first_rank if i == 0 else _up(at + length)
+    _count_parents(below, words[: n + 1], words[found[10] : found[11]])
     for level in range(depth):
         below[levels[level] : levels[level + 1]] = levels[level + 2] if level + 2 <= depth else 0
     edges = words[found[6] : found[7]], words[found[8] : found[9]]
     _renumber(us, vs, rank, by_vertex, levels[2] - 1, *edges)
-    deep_edges = words[found[16] : found[17]], words[found[18] : found[19]]
-    deep = _keep_deep(*edges, below, words[found[10] : found[11]], *deep_edges)
-    level_starts, edge_starts = words[found[12] : found[13]], words[found[14] : found[15]]
+    deep_edges = words[found[18] : found[19]], words[found[20] : found[21]]
+    deep = _keep_deep(*edges, below, words[found[12] : found[13]], *deep_edges)
+    level_starts, edge_starts = words[found[14] : found[15]], words[found[16] : found[17]]
     for level in range(depth + 1):
         level_starts[level], edge_starts[level] = levels[level], row_starts[levels[level]]
-    found[17] = found[16] + deep
-    at = _up(found[17])  # the targets of deep edges move up to their sources
+    found[19] = found[18] + deep
+    at = _up(found[19])  # the targets of deep edges move up to their sources
     for k in range(deep):
-        words[at + k] = words[found[18] + k]
-    found[18], found[19] = at, at + deep
+        words[at + k] = words[found[20] + k]
+    found[20], found[21] = at, at + deep
     return found
 
 
@@ -283,14 +284,17 @@ def _keep_deep(sources, targets, below, starts, deep_sources, deep_targets):
 
 
 @njit(cache=True)
-def _transpose(sources, targets, starts, parents, at):
-    """Writes the CSR of parents; rows ascend as the sources do. at int32[n + 1]: overwritten."""
-    starts[:] = 0
-    for k in range(targets.shape[0]):
-        starts[targets[k] + 1] += 1
-    for x in range(at.shape[0]):
-        starts[x + 1] += starts[x]
-        at[x] = starts[x]
+def _count_parents(parents, order, starts):
+    """Writes where the rows of parents begin. parents uint32[n]: their numbers, without the super-root, by vertex."""
+    starts[0], starts[1] = 0, 0
+    for x in range(1, order.shape[0]):
+        starts[x + 1] = starts[x] + max(parents[order[x]], np.uint32(1))
+
+
+@njit(cache=True)
+def _transpose(sources, targets, at, parents):
+    """Writes the parents of all vertices; rows ascend as the sources do. at uint32[n + 2]: where rows begin, is
+    overwritten."""
     for k in range(targets.shape[0]):
         y = targets[k]
         parents[at[y]] = sources[k]

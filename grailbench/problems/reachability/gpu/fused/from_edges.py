@@ -1,7 +1,7 @@
 """`gpu-fused` from edges, or a condensed graph, in the memory of the host, renumbered and labelled on the device.
 
-Small graphs are numbered by the host in one call, brought by one copy and labelled by one launch; memory and launches
-for that are kept and serve one index after the other. Importing this module imports CUDA.
+Small graphs are numbered by the host in one call, brought by one copy and labelled by one launch, unless they are deep;
+memory and launches for that are kept and serve one index after the other. Importing this module imports CUDA.
 """
 
 import weakref
@@ -13,7 +13,7 @@ from grailbench.cuda import describe, device_arrays
 from grailbench.cuda.allocator import Reused
 from grailbench.cuda.edges import build, library, rows, staging
 from grailbench.cuda.gateway import cuda
-from grailbench.cuda.graphs import DeviceLeveled, Outline
+from grailbench.cuda.graphs import DEEP_LEVELS, DeviceLeveled, Outline
 from grailbench.cuda.launch import Moving, moved
 from grailbench.cuda.timers import Span
 from grailbench.graph import numbering
@@ -24,23 +24,19 @@ from grailbench.problems.reachability.gpu.fused import grid, small
 from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher
 from grailbench.problems.reachability.gpu.fused.filter import records_of
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
-from grailbench.problems.reachability.gpu.fused.replicas import FusedIndex, labelled, launches, way_of
+from grailbench.problems.reachability.gpu.fused.index import FEWEST
+from grailbench.problems.reachability.gpu.fused.replicas import FusedIndex, index_of, labelled, launches, way_of
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, Params, Timer
 
-MOST_EDGES = MOST_VERTICES = 1 << 17  #: below both is a graph that is built here; the super-root counts as a vertex
+MOST_VERTICES, MOST_EDGES = 2 * FEWEST, 4 * FEWEST  #: a graph below both is small; the super-root counts as a vertex
 
 _workspaces = Reused()
 
 
-def fits_at_once(graph: Graph) -> bool:
-    """Returns whether a graph is small enough for `built`; a larger one is ready sooner on the device."""
-    return graph.edges < MOST_EDGES and graph.vertices < MOST_VERTICES
-
-
-def built_at_once(graph: Graph, params: Params, timer: Timer) -> FusedIndex | None:
-    """Returns the index of a graph that `fits_at_once`, with vertices, which is asked vertices of `graph`. None if it
-    is deep: other ways are faster."""
+def built_at_once(graph: Graph, params: Params, timer: Timer) -> FusedIndex:
+    """Returns the index of a small graph with vertices, which is asked vertices of `graph`. The host labels it if it is
+    deep."""
     with timer.phase("allocate"):
         device = describe.current_device()
         kind = device, params.dim, params.seed, graph.vertices < small.most_vertices()
@@ -53,8 +49,11 @@ def built_at_once(graph: Graph, params: Params, timer: Timer) -> FusedIndex | No
         )
         outline = Outline(*lengths, levels.copy(), firsts.copy(), deep[levels])
     if outline.deep:
+        graph = Leveled(*(space.given[getattr(fields, name)].copy() for name in Leveled._fields))
         _workspaces.give(space.kind, space)
-        return None
+        graph = graph._replace(starts=graph.starts.astype(np.int64), deep_starts=graph.deep_starts.astype(np.int64))
+        numbers = None if component is None else device_arrays.copied(graph.rank[component])[0]
+        return index_of(graph, params, timer, numbers)
     with timer.phase("label"):
         searcher, work, ms = space.label(fields, outline, component)
         timer.record("on_device", ms)
@@ -122,8 +121,7 @@ class Workspace:
                 launch.move(words)
                 launch.launch()
         numbering.transpose(self.given, fields)
-        behind = slice(fields.parent_starts.start, fields.parents.stop)
-        device_arrays.bring(self._there[behind], self.given[behind])
+        device_arrays.bring(arrays.parents, self.given[fields.parents])
         cuda.synchronize()
         records = records_of(self._lanes[: n * record_width(dim)], dim, self._hubs[: 2 * n])
         adjacency = Adjacency(arrays.starts, arrays.targets, arrays.parent_starts, arrays.parents)
@@ -197,4 +195,5 @@ def load(params: Params) -> None:
     staging.prepare()
     for graph in build.samples():
         built(graph, params, NoTimer())
-    built_at_once(Graph(2, np.zeros(1, np.int32), np.ones(1, np.int32)), params, NoTimer())
+    for path in (np.arange(2, dtype=np.int32), np.arange(2 * DEEP_LEVELS, dtype=np.int32)):
+        built_at_once(Graph(path.size, path[:-1], path[1:]), params, NoTimer())

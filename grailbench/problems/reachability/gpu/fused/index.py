@@ -9,7 +9,9 @@ from grailbench.graph.leveled import by_level
 from grailbench.problems.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import require_super_root
 
-FEWEST = 1 << 17  #: edges from which on the device condenses and renumbers; with fewer, the host is ready before
+#: edges from which on the device renumbers a condensed graph; with fewer, the host is ready before. It also numbers
+#: graphs that are not condensed with fewer than four times as many edges, and twice as many vertices
+FEWEST = 1 << 17
 MOST = 1 << 28  #: vertices that `cuda.edges.walk` can count
 
 
@@ -78,11 +80,8 @@ class Fused(Implementation):
             return super().ready(graph, params, timer)
         from grailbench.problems.reachability.gpu.fused import from_edges
 
-        if graph.edges < FEWEST and not params.count and from_edges.fits_at_once(graph):
-            found = from_edges.built_at_once(graph, params, timer)
-            if found is not None:
-                return found
-        return from_edges.built(graph, params, timer)
+        small = graph.edges < 4 * FEWEST and graph.vertices < 2 * FEWEST and not params.count
+        return (from_edges.built_at_once if small else from_edges.built)(graph, params, timer)
 
 
 def on_the_device(graph: Graph | Dag, params: Params) -> bool:

@@ -218,12 +218,13 @@ def labelled(
     return index
 
 
-def index_of(graph: Leveled, params: Params, timer: Timer) -> FusedIndex:
-    """Copies a graph by levels from the host to each device, and labels it there, or on the host if it is deep."""
+def index_of(graph: Leveled, params: Params, timer: Timer, numbers=None) -> FusedIndex:
+    """Copies a graph by levels from the host to each device, and labels it there, or on the host if it is deep.
+    numbers: as in `labelled`."""
     with timer.phase("renumber", excluded=True):
         bring = partial(graphs.upload_leveled, graph, graph.parents())
         outline = Outline.of(graph)
-    return labelled(outline, lambda: graph, bring, params, timer, graph if outline.deep else None)
+    return labelled(outline, lambda: graph, bring, params, timer, graph if outline.deep else None, numbers)
 
 
 def _everywhere(threads: Sequence[DeviceThread], works: list[Callable]) -> list:
