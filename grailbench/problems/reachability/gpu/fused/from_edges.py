@@ -29,7 +29,7 @@ from grailbench.problems.reachability.gpu.fused.replicas import FusedIndex, inde
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, Params, Timer
 
-MOST_VERTICES, MOST_EDGES = 2 * FEWEST, 4 * FEWEST  #: a graph below both is small; the super-root counts as a vertex
+MOST_VERTICES, MOST_EDGES = FEWEST, FEWEST * 11 // 8  #: a graph below both is small; the super-root counts as a vertex
 
 _workspaces = Reused()
 
