@@ -501,6 +501,17 @@ def test_marks_of_few_trials_are_open_as_those_of_unstable_times_and_the_caption
         assert ("Open marks" in figure.caption) == state
 
 
+def test_a_figure_of_unstable_times_is_written_only_if_that_is_said(page, tmp_path):
+    """Tables were refused, figures were not."""
+    path = page('figure = "label"\ntitle = "Labels"\ncaption = "A."\naxis = "ms"\n[columns]\nx = "sequential label"')
+    store(tmp_path / "run", trials(count=2, label=4.0))
+    assert Page(path).write()
+    store(tmp_path / "run", trials(count=30, planned=30, slower=0.02, label=4.0))
+    with pytest.raises(InputError, match="1 block with numbers of unstable times"):
+        Page(path).write()
+    assert Page(path, unstable=True).write()
+
+
 def test_the_floor_from_edges_is_the_bus_or_the_devices_memory(page, tmp_path):
     gpu = {"impl": "gpu-fused", "search": None, "filters": "level,tree,hubs", "raw_edges": 500_000}
     rows = trials(count=1, apart={"ready": 8.0}, vertices=2_000_001, edges=1_000_000, roots=100_000, **gpu)

@@ -1,5 +1,6 @@
 """The papers' tables: transcription and errata; and what they say in words, judged by their tables and by runs."""
 
+from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import pytest
@@ -14,7 +15,7 @@ from grailbench.harness.cells import of_machine, read
 from grailbench.harness.folder import recorded_runs
 from grailbench.problems.contract import PROBLEMS
 from grailbench.report import document, published
-from grailbench.report.papers.claims import UNKNOWN, Claim, claims, table
+from grailbench.report.papers.claims import UNKNOWN, UNSTABLE, Claim, claims, table, tally
 from grailbench.report.papers.thesis import of_run
 from grailbench.report.values import Expression
 
@@ -295,3 +296,15 @@ def test_the_slides_are_judged_by_the_recorded_searches():
     assert found["blocked Floyd-Warshall has a massive improvement"] == "confirmed"
     assert found["the GPU is 95 times as fast as the CPU on graph 5"] == UNKNOWN  # `slides-sssp` has it
     assert "claims-report" not in shown
+
+
+def test_claims_that_unstable_times_judge_are_counted_apart():
+    """They counted as confirmed, or not."""
+    verdicts = [("confirmed (2 of 3 graphs)", False), ("confirmed", True), ("not confirmed", True), (UNKNOWN, False)]
+    records = [
+        {"printed_verdict": "confirmed", "measured_verdict": verdict, "measured_unstable": unstable}
+        for verdict, unstable in verdicts
+    ]
+    found = tally({"a run": replace(table("slides", []), records=records)})
+    assert found.headers[1:-1] == ["confirmed", "not confirmed", UNSTABLE, UNKNOWN]
+    assert found.values == [["the paper's own tables", 4, 0, 0, 0, 4], ["a run", 1, 0, 2, 1, 4]]

@@ -145,6 +145,7 @@ class Page:
     def __init__(self, path: Path, unstable: bool = False, runs: Runs | None = None):
         self.path, self.unstable = path, unstable
         self._shaky: list[int] = []  # lines of the blocks that have such
+        self._hints = ""  # of the figure of the block that is made
         self.figures: dict[Path, Figure] = {}  #: figures to draw, by path; complete after `renewed`
         self._runs = runs or Runs()
 
@@ -197,11 +198,12 @@ class Page:
         if (name := found[1]) is None:
             return found[0]
         line = self.text.count("\n", 0, found.start()) + 1
+        self._hints = ""
         try:
             body = self._made(settings.check(Block, self.blocks[name]))
         except InputError as error:
             raise InputError(f"{name}: {error}", path=self.path, line=line) from None
-        self._shaky += [line] if MARK in body else []
+        self._shaky += [line] if MARK in body + self._hints else []
         return f"<!-- grailbench {name} -->\n{body.rstrip()}\n<!-- end -->"
 
     def _made(self, block: Block) -> str:
@@ -227,7 +229,10 @@ class Page:
     def _drawn(self, block: Block, data: Form) -> str:
         """The link to a figure. If the data of its file have changed, `write` draws it again."""
         file = self.path.parent / f"{block.figure}.svg"
-        some_open = isinstance(data[1], Marks) and any(mark.open for panel in data[1].panels for mark in panel.items)
+        form = data[1]
+        parts = (part for panel in form.panels for item in panel.items for part in getattr(item, "parts", (item,)))
+        self._hints = "".join(part.hint for part in parts)
+        some_open = isinstance(form, Marks) and any(mark.open for panel in form.panels for mark in panel.items)
         caption = f"{block.caption} {_OPEN}" if some_open else block.caption
         figure = Figure(Path(block.figure).name, *data, words=(block.title, caption))
         if file.is_file() and file.read_bytes().rstrip().endswith(stamp(figure)):

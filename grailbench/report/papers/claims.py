@@ -22,7 +22,7 @@ from grailbench.report.table import Column, Table, tabulate
 from grailbench.report.values import NO_CELL, Expression, Lines, Source
 from grailbench.util.words import BLANK, MARK, count, listing, short, worst
 
-UNKNOWN = "cannot be told"
+UNKNOWN, UNSTABLE = "cannot be told", "unstable times"
 _OF = {
     "thesis": "thesis",
     "computation": "text of Computation 2020",
@@ -229,15 +229,20 @@ def table(paper: str, cells: list[Cell]) -> Table:
 
 def tally(found: Mapping[str, Table]) -> Lines:
     """How many claims of a paper are confirmed and how many are not: by its own tables, then by each run, whose table
-    of claims stands under its name. Who judges none is left out."""
-    kinds, first = ("confirmed", "not confirmed", UNKNOWN), next(iter(found.values()))
+    of claims stands under its name. Who judges none is left out. What unstable times judge is neither."""
+    kinds, first = ("confirmed", "not confirmed", UNSTABLE, UNKNOWN), next(iter(found.values()))
+
+    def kind(record: dict, side: str) -> str:
+        shaky = side == "measured_verdict" and record["measured_unstable"]
+        return UNSTABLE if shaky else next(each for each in kinds if record[side].startswith(each))
+
     sides = [("the paper's own tables", first, "printed_verdict")]
     sides += [(name, each, "measured_verdict") for name, each in found.items()]
     values = [
-        [name, *(sum(record[side].startswith(kind) for record in each.records) for kind in kinds), len(each.records)]
-        for name, each, side in sides
+        [name, *(sum(kind(record, side) == each for record in own.records) for each in kinds), len(own.records)]
+        for name, own, side in sides
     ]
-    values = [line for line in values if any(line[1:3])]
+    values = [line for line in values if any(line[1:4])]
     return Lines(["judged by", *kinds, "claims"], values, [[*map(str, line)] for line in values])
 
 
