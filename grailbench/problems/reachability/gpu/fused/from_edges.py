@@ -20,11 +20,10 @@ from grailbench.graph import numbering
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled, by_level
-from grailbench.problems.reachability.gpu.fused import grid, small
+from grailbench.problems.reachability.gpu.fused import FEWEST, grid, small
 from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher
 from grailbench.problems.reachability.gpu.fused.filter import records_of
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
-from grailbench.problems.reachability.gpu.fused.index import FEWEST
 from grailbench.problems.reachability.gpu.fused.replicas import FusedIndex, index_of, labelled, launches, way_of
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, Params, Timer

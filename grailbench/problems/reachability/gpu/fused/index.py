@@ -6,12 +6,10 @@ Importing this module imports no CUDA module, so that the registry works without
 from grailbench.cuda import simulating
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import by_level
+from grailbench.problems.reachability.gpu.fused import FEWEST
 from grailbench.problems.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import require_super_root
 
-#: edges from which on the device renumbers a condensed graph; with fewer, the host is ready before. So it is with the
-#: edges of other graphs up to 11/8 of these, where 1,500 levels take the device 5 ms
-FEWEST = 1 << 17
 MOST = 1 << 28  #: vertices that `cuda.edges.walk` can count
 
 
