@@ -14,11 +14,10 @@ import numpy as np
 
 from grailbench.cuda.edges import library
 from grailbench.cuda.edges.rows import SimpleRows, place_of
-from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.launch import Prepared, cooperative_shape, kernel_of
+from grailbench.cuda.gateway import cuda
+from grailbench.cuda.launch import kernel_of
 from grailbench.cuda.primitives import MOST, exclusive_sum, priority, unmixed
 
-THREADS, PER_MULTIPROCESSOR = 8 if simulated else 512, 2
 _SALT = np.uint64(0x5C3)
 _CHANGES = 3  #: flags of passes by turns: one is set, one is read and one is cleared
 
@@ -184,8 +183,7 @@ def strong_components(vertices: int, rows: SimpleRows, missing) -> tuple[int, ob
     lists, keys = (library.empty(m, np.int32) for _ in range(4)), (library.empty(n, np.int32) for _ in range(2))
     least, first = library.full(n, n, np.int32), library.empty(n, np.int32)
     search = Search(*lists, *keys, least, first, library.full(_CHANGES + 2, 0, np.int64))
-    args, code = (rows.starts, rows.children, missing, m, n, search), kernel()
-    Prepared(code, args, cooperative_shape(code, args, THREADS, PER_MULTIPROCESSOR)).launch()
+    library.launch_cooperative(kernel(), rows.starts, rows.children, missing, m, n, search)
     upto = library.sums(first, False)
     number = library.empty(n, np.int32)
     library.launch(_number, n, search.above, least, upto, n, number)

@@ -13,7 +13,7 @@ import numpy as np
 from grailbench.cuda import describe
 from grailbench.cuda.device_arrays import Part, require_library
 from grailbench.cuda.gateway import simulated
-from grailbench.cuda.launch import Prepared, Shape, check
+from grailbench.cuda.launch import Prepared, Shape, check, cooperative_shape
 from grailbench.errors import TooLittleMemory
 
 _THREADS = 3 if simulated else 256  #: few in the simulator, where each is a thread of Python
@@ -120,6 +120,11 @@ def launch(kernel, size: int, *args) -> None:
         kernel[shape.blocks, shape.threads](*args)
     else:
         Prepared(kernel, args, shape).launch()
+
+
+def launch_cooperative(kernel, *args) -> None:
+    """Launches a kernel with barriers of the whole grid, by two blocks a multiprocessor; does not wait."""
+    Prepared(kernel, args, cooperative_shape(kernel, args, 8 if simulated else 512, 2)).launch()
 
 
 def sums(flags, wide: bool):

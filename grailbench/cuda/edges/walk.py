@@ -19,14 +19,13 @@ import numpy as np
 
 from grailbench.cuda.edges import library
 from grailbench.cuda.edges.rows import SimpleRows, place_of
-from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.gateway import cuda
 from grailbench.cuda.graphs import DEEP_EDGES, DEEP_LEVELS
-from grailbench.cuda.launch import Prepared, cooperative_shape, kernel_of
+from grailbench.cuda.launch import kernel_of
 from grailbench.cuda.primitives import MOST, exclusive_sum
 from grailbench.errors import MachineLacks
 
 NARROW = 4096  #: most edges of a level that one block processes
-THREADS, PER_MULTIPROCESSOR = 8 if simulated else 512, 2
 _SHIFT = 35  #: a count of vertices lies above so many bits, and a count of edges in them
 MOST_VERTICES, MOST_EDGES = 1 << 63 - _SHIFT, 1 << _SHIFT
 FIRST, LAST, DEPTH, STOPPED = range(4)  #: of `Walk.state`
@@ -232,8 +231,7 @@ def walk_levels(
     )  # fmt: skip
     begins = walk.starts[1 : r + 2]
     library.arrays().cumsum(begins, dtype=offset, out=begins)
-    args, code = (rows.starts, rows.children, walk, narrow, free, edges_a_level), kernel()
-    Prepared(code, args, cooperative_shape(code, args, THREADS, PER_MULTIPROCESSOR)).launch()
+    library.launch_cooperative(kernel(), rows.starts, rows.children, walk, narrow, free, edges_a_level)
     state = library.to_host(walk.state)
     last = int(state[FIRST])
     return Walked(last, int(state[DEPTH]), bool(state[STOPPED]), walk, m + r)

@@ -20,7 +20,7 @@ from grailbench.graph import numbering
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled, by_level
-from grailbench.problems.reachability.gpu.fused import FEWEST, grid, small
+from grailbench.problems.reachability.gpu.fused import grid, small, small_below
 from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher
 from grailbench.problems.reachability.gpu.fused.filter import records_of
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
@@ -28,7 +28,7 @@ from grailbench.problems.reachability.gpu.fused.replicas import FusedIndex, inde
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, Params, Timer
 
-MOST_VERTICES, MOST_EDGES = FEWEST, FEWEST * 11 // 8  #: a graph below both is small; the super-root counts as a vertex
+MOST_VERTICES, MOST_EDGES = small_below()  #: the super-root counts as a vertex
 
 _workspaces = Reused()
 
@@ -48,9 +48,10 @@ def built_at_once(graph: Graph, params: Params, timer: Timer) -> FusedIndex:
         )
         outline = Outline(*lengths, levels.copy(), firsts.copy(), deep[levels])
     if outline.deep:
-        graph = Leveled(*(space.given[getattr(fields, name)].copy() for name in Leveled._fields))
+        wide = {"starts": np.int64, "deep_starts": np.int64}
+        own = {name: space.given[getattr(fields, name)].astype(wide.get(name, np.int32)) for name in Leveled._fields}
         _workspaces.give(space.kind, space)
-        graph = graph._replace(starts=graph.starts.astype(np.int64), deep_starts=graph.deep_starts.astype(np.int64))
+        graph = Leveled(**own)
         numbers = None if component is None else device_arrays.copied(graph.rank[component])[0]
         return index_of(graph, params, timer, numbers)
     with timer.phase("label"):

@@ -6,7 +6,7 @@ Importing this module imports no CUDA module, so that the registry works without
 from grailbench.cuda import simulating
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import by_level
-from grailbench.problems.reachability.gpu.fused import FEWEST
+from grailbench.problems.reachability.gpu.fused import FEWEST, small_below
 from grailbench.problems.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import require_super_root
 
@@ -78,7 +78,8 @@ class Fused(Implementation):
             return super().ready(graph, params, timer)
         from grailbench.problems.reachability.gpu.fused import from_edges
 
-        small = graph.edges < FEWEST * 11 // 8 and graph.vertices < FEWEST and not params.count
+        vertices, edges = small_below(FEWEST)
+        small = graph.vertices < vertices and graph.edges < edges and not params.count
         return (from_edges.built_at_once if small else from_edges.built)(graph, params, timer)
 
 
